@@ -74,7 +74,8 @@ struct error {
     }
 };
 
-// Called with an error that has just happened, on the thread that made it, after which the function returns as it does without.
+// Called with an error that has just happened, on the thread that made it. The function that failed then
+// returns as it does without a handler.
 using error_handler = void (*)(const error &);
 
 #ifdef SPYI_CPP_EXCEPTIONS
@@ -90,7 +91,7 @@ class exception : public std::runtime_error {
     spy_status code_;
 };
 
-// An error_handler.
+// An error_handler that throws spy::exception.
 [[noreturn]] inline void throw_error(const error &e) {
     throw exception(e);
 }
@@ -101,7 +102,7 @@ class exception : public std::runtime_error {
 
 namespace detail {
 
-// A rank beyond SPY_MAX_RANK is refused by the function that gets the shape.
+// Appends a size. A rank beyond SPY_MAX_RANK is refused by the function that gets the shape.
 inline void append(spy_shape &shape, int64_t size) {
     if (shape.rank < SPY_MAX_RANK) shape.dims[shape.rank] = size;
     shape.rank++;
@@ -109,7 +110,7 @@ inline void append(spy_shape &shape, int64_t size) {
 
 } // namespace detail
 
-// Sizes[0] * Sizes[1] * ... scalars of one type, row-major: what an element<T> derives from.
+// Sizes[0] * Sizes[1] * ... scalars of one type, row-major: the base class of an element<T>.
 template <class Scalar, int64_t... Sizes> struct elements {
     using scalar = Scalar;
     static constexpr int64_t count = (Sizes * ... * 1);
@@ -117,7 +118,8 @@ template <class Scalar, int64_t... Sizes> struct elements {
         (detail::append(shape, Sizes), ...);
     }
 };
-// What a type consists of, for arrays and vectors of it. Without a base: unknown.
+// The scalars that a type consists of, for arrays and vectors of the type. An element<T> without a base class
+// means that they are unknown.
 template <class T, class = void> struct element {};
 template <class T>
 struct element<T, std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, char>>> : elements<T> {};
@@ -163,14 +165,14 @@ template <class T> constexpr spy_dtype dtype_of() {
 
 template <class T> using bare = std::remove_cv_t<std::remove_reference_t<T>>;
 
-// What has data() and size(), of known elements: std::vector, std::span.
+// Types with data() and size() whose elements are known: std::vector, std::span.
 template <class T, class = void> struct is_range : std::false_type {};
 template <class T>
 struct is_range<
     T, std::void_t<decltype(std::data(std::declval<T &>())), decltype(std::size(std::declval<T &>()))>>
     : is_element<bare<decltype(*std::data(std::declval<T &>()))>> {};
 
-// The scalars at `data`; T may be const.
+// Returns the scalars at `data` as a host array; T may be const.
 template <class T> auto scalars_of(T *data, spy_shape shape) {
     using what = element<std::remove_cv_t<T>>;
     using scalar = typename what::scalar;
@@ -184,7 +186,7 @@ template <class T> auto scalars_of(T *data, spy_shape shape) {
     };
     return result{ data, shape, dtype_of<scalar>() };
 }
-// A value, or a range with its size in front, as scalars.
+// Returns a value, or a range with its size as the first dimension, as a host array of scalars.
 template <class T> auto scalars_of_value(T &value) {
     spy_shape shape = {};
     if constexpr (is_element<std::remove_cv_t<T>>::value) {
@@ -199,7 +201,7 @@ template <class T> constexpr bool has_scalars = is_element<T>::value || is_range
 
 // >>handles
 
-// The device that handles share. The error handler stands here, so that it is the same in every file.
+// The device that handles share. It has the error handler, so that the handler is the same in every file.
 struct device_state {
     spy_device *device = nullptr;
     error_handler on_error = nullptr;
@@ -212,7 +214,7 @@ struct device_state {
 };
 using owner = std::shared_ptr<const device_state>;
 
-// The first error of a device, or else of this thread.
+// Returns and clears the first error of a device, or, without a device, of this thread.
 inline error take_error(spy_device *device) {
     spy_error e = spy_take_error(device);
     if (e.code == SPY_OK && device != nullptr) e = spy_take_error(nullptr);
@@ -235,7 +237,7 @@ inline spy_status told(const owner &device, spy_status status) {
 template <class T, void (*Release)(T *)> class handle {
   public:
     handle() = default;
-    // Takes `raw` over; NULL is an error that has just happened.
+    // Takes `raw` over; NULL means that an error has just happened.
     handle(T *raw, owner device) : device_(std::move(device)), raw_(raw) {
         if (raw == nullptr) tell(device_, SPY_ERROR_INTERNAL);
     }
@@ -259,7 +261,7 @@ template <class T, void (*Release)(T *)> class handle {
     explicit operator bool() const noexcept {
         return raw_ != nullptr;
     }
-    // The device that this object came from, for objects made of it.
+    // Returns the device of this object, for objects that are made of it.
     const owner &shared_device() const noexcept {
         return device_;
     }
@@ -267,7 +269,7 @@ template <class T, void (*Release)(T *)> class handle {
         if (raw_ != nullptr) Release(std::exchange(raw_, nullptr));
         device_.reset();
     }
-    // Gives the object away: the caller releases it.
+    // Returns the object and leaves the handle empty: the caller releases the object.
     T *release() noexcept {
         return std::exchange(raw_, nullptr);
     }
@@ -310,7 +312,7 @@ class function;
 class tensor : public detail::shared_handle<spy_tensor, spy_release_tensor, spy_retain_tensor> {
   public:
     using shared_handle::shared_handle;
-    // Takes over a tensor of C, e.g. of spy_vk_create_tensor().
+    // Takes over a tensor of the C interface, e.g. of spy_vk_create_tensor().
     tensor(spy_tensor *raw, const device &of);
 
     spy_tensor_info info() const {
@@ -319,14 +321,16 @@ class tensor : public detail::shared_handle<spy_tensor, spy_release_tensor, spy_
     spy_shape shape() const {
         return info().shape;
     }
-    // All elements, to and from what has data() and size(), or an array; sizes in bytes must be equal.
+    // Copies all elements to or from an array or a range with data() and size(); sizes in bytes must be
+    // equal.
     template <class Range> spy_status read(Range &&to) const {
         return told(spy_tensor_read(raw_, std::data(to), std::size(to) * sizeof *std::data(to)));
     }
     template <class Range> spy_status write(const Range &from) const {
         return told(spy_tensor_write(raw_, std::data(from), std::size(from) * sizeof *std::data(from)));
     }
-    // All elements; empty after an error. T is as large as the element, or as its scalars, in C's layout.
+    // Returns all elements; empty after an error. T is as large as the element, or as its scalars, in C's
+    // layout.
     template <class T> std::vector<T> to_vector() const {
         static_assert(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>,
                       "a tensor of bool is read into an array of bool");
@@ -355,7 +359,7 @@ class tensor : public detail::shared_handle<spy_tensor, spy_release_tensor, spy_
     tensor detached() const {
         return { spy_create_detached(raw_), device_ };
     }
-    // Views: they share the memory and keep it alive.
+    // Returns a view, which shares the memory and keeps it alive.
     tensor slice(uint32_t dim, int64_t start, int64_t stop, int64_t step = 1) const {
         return { spy_create_slice(raw_, dim, start, stop, step), device_ };
     }
@@ -371,7 +375,7 @@ class tensor : public detail::shared_handle<spy_tensor, spy_release_tensor, spy_
     tensor transpose(const spy_dims &order) const {
         return { spy_create_transpose(raw_, order), device_ };
     }
-    // numpy's indexing: indexed(spy_index_at(2), spy_index_rest()).
+    // Returns a view by numpy's indexing: indexed(spy_index_at(2), spy_index_rest()).
     template <class... Index> tensor indexed(const Index &...items) const {
         return { spy_create_indexed(raw_, SPY_INDICES(items...)), device_ };
     }
@@ -402,19 +406,19 @@ class resolution : public detail::handle<spy_resolution, spy_release_resolution>
 
 // >>arguments
 
-// A value with the name of its parameter. T is a reference to a variable, or a value without one.
+// A value with the name of its parameter. T is a reference to a variable, or a value without a variable.
 template <class T> struct named {
     const char *name;
     T value;
 };
 template <class T> auto arg(const char *name, T &&value) {
-    // Numbers are copied: a list of them may be kept.
+    // Numbers are copied, so that a list of them may be kept.
     using kept = std::conditional_t<std::is_arithmetic_v<detail::bare<T>> || std::is_enum_v<detail::bare<T>>,
                                     detail::bare<T>, T>;
     return named<kept>{ name, std::forward<T>(value) };
 }
 
-// The numbers at `data` in this shape, e.g. array(pixels, SPY_SHAPE(480, 640, 4)); const for inputs.
+// The numbers at `data` in a shape, e.g. array(pixels, SPY_SHAPE(480, 640, 4)); const for inputs.
 template <class T> struct host_array {
     T *data;
     spy_shape shape;
@@ -426,7 +430,7 @@ template <class T> host_array<T> array(T *data, size_t count) {
     return { data, SPY_SHAPE(count) };
 }
 
-// A struct given whole, in C's layout of the Slang type.
+// A struct as bytes, in C's layout of the Slang type.
 template <class T> struct bytes_of { T value; };
 template <class T> bytes_of<T> bytes(T &&value) {
     static_assert(std::is_trivially_copyable_v<detail::bare<T>>,
@@ -436,7 +440,8 @@ template <class T> bytes_of<T> bytes(T &&value) {
 
 namespace detail {
 
-// What other arguments are made of. The list of C lies beside the parts, for as long as they live.
+// An argument that is made of other arguments. The list of the C interface lies beside the parts, for as long
+// as they live.
 template <class... A> struct parts {
     std::tuple<A...> values;
     mutable spy_arg items[sizeof...(A) == 0 ? 1 : sizeof...(A)];
@@ -456,7 +461,7 @@ template <class A> struct casted {
 template <class T> struct output {
     const char *name;
     T &to;
-    bool both; // in and out
+    bool both; // the call also reads the variable
 };
 struct tensor_output {
     const char *name;
@@ -466,42 +471,43 @@ struct tensor_output {
 
 } // namespace detail
 
-// A struct given by its fields, or a vector by x, y, z and w.
+// Makes an argument of a struct's fields, or of x, y, z and w of a vector.
 template <class... A> detail::fields_of<A...> fields(A &&...parts) {
     return { { { std::forward<A>(parts)... }, {} } };
 }
-// A value and its gradient: spy::pair(3.0f, spy::inout(nullptr, dx)).
+// Makes an argument of a value and its gradient: spy::pair(3.0f, spy::inout(nullptr, dx)).
 template <class Value, class Gradient>
 detail::pair_of<Value, Gradient> pair(Value &&value, Gradient &&gradient) {
     return { { { std::forward<Value>(value), std::forward<Gradient>(gradient) }, {} } };
 }
-// Dimension i of the argument becomes dimension dims[i] of the call.
+// Maps dimension i of the argument to dimension dims[i] of the call.
 template <class A> detail::mapped<A> vmap(A &&argument, std::initializer_list<int32_t> dims) {
     spy_dims list = {};
     for (int32_t d : dims) {
         if (list.count < SPY_MAX_RANK) list.dims[list.count] = d;
-        list.count++; // too many are the call's error
+        list.count++; // the call reports too many dimensions
     }
     return { std::forward<A>(argument), list };
 }
-// vdim(argument, 2) is vmap(argument, { 0, 1 }).
+// Maps the first dimensions: vdim(argument, 2) is vmap(argument, { 0, 1 }).
 template <class A> detail::mapped<A> vdim(A &&argument, uint32_t count) {
     spy_dims list = {};
-    list.count = count; // too many are the call's error
+    list.count = count; // the call reports too many dimensions
     for (int32_t d = 0; d < SPY_MAX_RANK; d++) list.dims[d] = d;
     return { std::forward<A>(argument), list };
 }
 template <class A> detail::casted<A> vcast(A &&argument, const char *type) {
     return { std::forward<A>(argument), type };
 }
-// Any argument, in the list of function::declare().
+// Stands for any argument in the list of function::declare().
 inline spy_arg any(const char *name = nullptr) {
     return spy_arg_any(name);
 }
 template <class T> detail::output<T> out(const char *name, T &variable) {
     return { name, variable, false };
 }
-// A new tensor of the call's shape, which replaces what `variable` held when the call succeeds.
+// An argument that makes a new tensor of the call's shape. It replaces the tensor in `variable` when the call
+// succeeds.
 inline detail::tensor_output out(const char *name, tensor &variable) {
     return { name, variable, nullptr };
 }
@@ -622,7 +628,7 @@ template <class... A> spy_args parts<A...>::list() const {
     return { items, sizeof...(A) };
 }
 
-// After a call that succeeded: tensors that it made go where they were asked for.
+// Called after a call that succeeded: stores new tensors in their variables.
 template <class T> void finish(const T &, const owner &) {
 }
 inline void finish(const tensor_output &a, const owner &device) {
@@ -635,7 +641,7 @@ template <class A> void finish(const casted<A> &a, const owner &device) {
     finish(a.inner, device);
 }
 
-// Makes the list of arguments for `use`, which gives a spy_status or a pointer.
+// Makes the list of arguments for `use`, which returns a spy_status or a pointer.
 template <class Use, class... A> auto with_args(const owner &device, Use &&use, const A &...arguments) {
     const spy_arg items[sizeof...(A) + 1] = { item(arguments)..., spy_arg() };
     const spy_args list = { items, sizeof...(A) };
@@ -658,7 +664,8 @@ class prepared : public detail::shared_handle<spy_prepared, spy_release_prepared
         return detail::with_args(
             device_, [this](spy_args a) { return spy_call_prepared(raw_, a); }, arguments...);
     }
-    // SPY_ERROR_NOT_READY is no error here: it is still being compiled.
+    // Returns spy_prepared_ready(). SPY_ERROR_NOT_READY is not an error here: the call is still being
+    // compiled.
     spy_status ready() const {
         return spy_prepared_ready(raw_);
     }
@@ -683,7 +690,7 @@ class module : public detail::shared_handle<spy_module, spy_release_module, spy_
     }
 };
 
-// A function of a module, which it keeps.
+// A function of a module. It keeps the module.
 class function {
   public:
     function() = default;
@@ -700,14 +707,14 @@ class function {
         return spy_function_name(raw_);
     }
 
-    // spy_call(): over the broadcast shape of the arguments.
+    // Calls the function over the broadcast shape of the arguments, like spy_call().
     template <class... A> spy_status operator()(const A &...arguments) const {
         return run([this](spy_args a) { return spy_call(raw_, a); }, arguments...);
     }
     template <class... A> spy_status call_with(const spy_call_options &options, const A &...arguments) const {
         return run([&](spy_args a) { return spy_call_with(raw_, a, &options); }, arguments...);
     }
-    // The result of a call as a value, or as a spy::tensor of all results; R() after an error.
+    // Returns the result of a call as a value, or as a spy::tensor of all results; R() after an error.
     template <class R, class... A> R get(const A &...arguments) const {
         static_assert(!detail::is_range<R>::value || detail::is_element<R>::value,
                       "a result of unknown size is a spy::tensor; its values come by to_vector()");
@@ -734,17 +741,18 @@ class function {
         return run([&](spy_args a) { return spy_dispatch_indirect(raw_, groups.get(), index, a, nullptr); },
                    arguments...);
     }
-    // Calls, waits, and gives the GPU's time in nanoseconds; 0 after an error.
+    // Makes the call, waits, and returns the GPU's time in nanoseconds; 0 after an error.
     template <class... A> uint64_t time_ns(const A &...arguments) const {
         uint64_t time = 0;
         (void)run([&](spy_args a) { return spy_time_call(raw_, a, nullptr, &time); }, arguments...);
         return time;
     }
-    // spy_gradcheck() with the default options.
+    // Calls spy_gradcheck() with the default options.
     template <class... A> spy_status gradcheck(const A &...arguments) const {
         return run([this](spy_args a) { return spy_gradcheck(raw_, a, nullptr, nullptr); }, arguments...);
     }
-    // spy_declare(): f.declare(spy::vdim(spy::any(), 2), spy::any(), spy::vcast(spy::any("_result"), "float3")).
+    // Calls spy_declare(): f.declare(spy::vdim(spy::any(), 2), spy::any(), spy::vcast(spy::any("_result"),
+    // "float3")).
     template <class... A> function declare(const A &...parameters) const {
         return { run([this](spy_args a) { return spy_declare(raw_, a); }, parameters...), module_ };
     }
@@ -759,7 +767,7 @@ class function {
         return { run([this](spy_args a) { return spy_resolve(raw_, a, nullptr); }, arguments...),
                  module_.shared_device() };
     }
-    // What a call would be: its table, and its kernel.
+    // Describes a call: its table of arguments and its kernel. Nothing runs.
     template <class... A> std::string explain(const A &...arguments) const {
         std::string text;
         (void)run(
@@ -840,7 +848,8 @@ class command_list
     }
 };
 
-// Elements of a tensor in host memory, with their fields by name. Places in it are values of C, for spy_cursor_read() and others.
+// The elements of a tensor in host memory, with their fields by name. Parts of them are values of the C
+// interface, for spy_cursor_read() and others.
 class cursor {
   public:
     cursor() = default;
@@ -892,7 +901,8 @@ class device {
         desc.backend = backend;
         open(spy_create_device(&desc), on_error, true);
     }
-    // A device of C: released with the last handle, or with owned = false by whoever made it, after all handles.
+    // Makes a handle of a device of the C interface. It is released with the last handle; with owned = false
+    // the caller releases it, after all handles.
     device(spy_device *raw, bool owned, error_handler on_error = nullptr) {
         open(raw, on_error, owned);
     }
@@ -902,7 +912,8 @@ class device {
     explicit operator bool() const noexcept {
         return get() != nullptr;
     }
-    // The first error since the last call, of the device or else of this thread; then it is forgotten.
+    // Returns and clears the first error since the last call, of the device or, for an empty handle, of this
+    // thread.
     error take_error() const {
         return detail::take_error(get());
     }
@@ -924,7 +935,7 @@ class device {
     tensor create_tensor(const spy_tensor_desc &desc) const {
         return { spy_create_tensor(get(), &desc), state_ };
     }
-    // Zeros, e.g. zeros<float>(SPY_SHAPE(480, 640)); with a gradient beside them.
+    // Makes a tensor of zeros, e.g. zeros<float>(SPY_SHAPE(480, 640)), on request with a gradient.
     template <class T> tensor zeros(const spy_shape &shape, bool with_grad = false) const {
         spy_tensor_desc desc = {};
         desc.shape = shape;
@@ -934,7 +945,7 @@ class device {
         desc.with_grad = with_grad;
         return create_tensor(desc);
     }
-    // A tensor of scalars with these values: 1,000 std::array<float, 3> give the shape (1000, 3).
+    // Makes a tensor of scalars with these values: 1,000 std::array<float, 3> give the shape (1000, 3).
     template <class Range> tensor tensor_from(const Range &values, bool with_grad = false) const {
         static_assert(detail::has_scalars<Range>,
                       "a tensor is made from std::array, std::vector, std::span or an array of numbers");
@@ -961,7 +972,7 @@ class device {
     spy_status wait() const {
         return detail::told(state_, spy_wait(get()));
     }
-    // SPY_ERROR_NOT_READY when the time is over first, which is no error here.
+    // Calls spy_wait_for_submit(). SPY_ERROR_NOT_READY, when the time is over first, is not an error here.
     spy_status wait_for(spy_submit_id id, uint64_t timeout_ns) const {
         spy_status status = spy_wait_for_submit(get(), id, timeout_ns);
         return status == SPY_ERROR_NOT_READY ? status : detail::told(state_, status);
@@ -981,7 +992,7 @@ class device {
     spy_device_stats stats() const {
         return spy_get_device_stats(get());
     }
-    // Gives up this handle; the GPU device goes with the last of all.
+    // Empties this handle; the GPU device is released with the last handle of all.
     void reset() noexcept {
         state_.reset();
     }

@@ -41,9 +41,10 @@ typedef struct spy_cuda_desc {
     void *stream;               // CUstream of that context, which must stay valid until the device is
                                 // released or given another stream by spy_cuda_set_stream(); NULL means that
                                 // the device creates one
-    const char *nvrtc_library;  // path of NVRTC, e.g. of libnvrtc.so.13; NULL means the environment variable
-                                // SLANGPY_NVRTC_LIBRARY or, without it, a search
-    const char *driver_library; // path of the driver's library; NULL means that the system's search finds it
+    const char *nvrtc_library;  // the path of NVRTC, e.g. of libnvrtc.so.13; NULL means the environment
+                                // variable SLANGPY_NVRTC_LIBRARY or, without it, a search
+    const char *driver_library; // the path of the driver's library; NULL means that the system's search finds
+                                // it
     // launch each kernel by cuLaunchKernel, so that profilers list it by name. false means that a kernel that
     // is launched repeatedly becomes a CUDA graph of one node, whose launch takes half the time, unless the
     // environment has CUDA_LAUNCH_BLOCKING=1
@@ -92,8 +93,8 @@ SPY_API spy_status spy_cuda_set_current_context(void *context);
 
 // Creates a tensor over the program's own device memory: `size_bytes` bytes from `address` (CUdeviceptr) on.
 // desc->data must be NULL. The memory must outlive the tensor and all calls with it. The caller releases the
-// tensor. NULL on failure; SPY_ERROR_INVALID_ARGUMENT for memory of another device, or memory that is not
-// CUDA's. Threads: any. spy_tensor_address() is the reverse: it returns a tensor's address.
+// tensor. Returns NULL on failure; SPY_ERROR_INVALID_ARGUMENT for memory of another device, or memory that is
+// not CUDA's. Threads: any. spy_tensor_address() is the reverse: it returns a tensor's address.
 SPY_API spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_t size_bytes,
                                            const spy_tensor_desc *desc);
 
@@ -170,7 +171,47 @@ static const char *const spyi_text_prelude[] = {
     "typedef ulonglong uint64_t;\n"
     "typedef ulonglong uintptr_t;\n"
     "typedef ulonglong CUtexObject;\n"
+    "#ifndef SPYI_SURFACE\n"
     "typedef ulonglong CUsurfObject;\n"
+    "#else\n"
+    "\n"
+    "\n"
+    "struct sold_ {\n"
+    "    template<class T> D_ operator T() const {\n"
+    "        T v;\n"
+    "        asm(\"cuda_has_no_old_values_of_atomics_on_textures %0;\" : \"=r\"(v)); // removed where nothing uses v\n"
+    "        return v;\n"
+    "    }\n"
+    "};\n"
+    "struct sat_ {\n"
+    "    ulonglong s;\n"
+    "    uint2 p;\n"
+    "    bool line;\n"
+    "};\n"
+    "struct CUsurfObject {\n"
+    "    ulonglong s;\n"
+    "    D_ operator ulonglong() const { return s; }\n"
+    "    D_ sat_ operator[](uint x) const { return sat_{ s, uint2{ x, 0 }, true }; }\n"
+    "    D_ sat_ operator[](uint2 p) const { return sat_{ s, p, false }; }\n"
+    "};\n"
+    "#define SUR_(name, op, type, T)                                                                                \\\n"
+    "    D_ sold_ name(sat_ a, T v) {                                                                               \\\n"
+    "        if (a.line)                                                                                            \\\n"
+    "            asm volatile(\"sured.b.\" op \".1d.\" type \".zero [%0, {%1}], %2;\" ::\"l\"(a.s), \"r\"(4 * a.p.x), \"r\"(v)  \\\n"
+    "                         : \"memory\");                                                                          \\\n"
+    "        else                                                                                                   \\\n"
+    "            asm volatile(\"sured.b.\" op \".2d.\" type \".zero [%0, {%1, %2}], %3;\" ::\"l\"(a.s), \"r\"(4 * a.p.x),     \\\n"
+    "                         \"r\"(a.p.y), \"r\"(v)                                                                    \\\n"
+    "                         : \"memory\");                                                                          \\\n"
+    "        return sold_();                                                                                        \\\n"
+    "    }\n"
+    "#define SURS_(name, op, i, u) SUR_(name, op, i, int) SUR_(name, op, u, uint)\n"
+    "SURS_(atomicAdd, \"add\", \"s32\", \"u32\")\n"
+    "SURS_(atomicMin, \"min\", \"s32\", \"u32\")\n"
+    "SURS_(atomicMax, \"max\", \"s32\", \"u32\")\n"
+    "SURS_(atomicAnd, \"and\", \"b32\", \"b32\")\n"
+    "SURS_(atomicOr, \"or\", \"b32\", \"b32\")\n"
+    "#endif\n"
     "struct SamplerTag_;\n"
     "typedef SamplerTag_ *SamplerState;\n"
     "typedef size_t NonUniformResourceIndex;\n"
@@ -224,7 +265,7 @@ static const char *const spyi_text_prelude[] = {
     "    D_ __half(float f) { asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(u) : \"f\"(f)); }\n"
     "    D_ __half(double f) { asm(\"cvt.rn.f16.f64 %0, %1;\" : \"=h\"(u) : \"d\"(f)); }\n"
     "    D_ __half(int i) : __half((float)i) {}\n"
-    "    D_ __half(uint i) : __half((float)i) {}\n"
+    "    D_ __half(uint i) : __half((float)i) {}",
     "    D_ __half(longlong i) : __half((float)i) {}\n"
     "    D_ __half(ulonglong i) : __half((float)i) {}\n"
     "    D_ __half(short i) : __half((float)i) {}\n"
@@ -278,7 +319,7 @@ static const char *const spyi_text_prelude[] = {
     "#define H2_(op, ins)                                                       \\\n"
     "    D_ __half2 operator op(__half2 a, __half2 b) {                         \\\n"
     "        uint r;                                                            \\\n"
-    "        asm(ins \".f16x2 %0, %1, %2;\"                                       \\",
+    "        asm(ins \".f16x2 %0, %1, %2;\"                                       \\\n"
     "            : \"=r\"(r)                                                      \\\n"
     "            : \"r\"(slang_bit_cast<uint>(a)), \"r\"(slang_bit_cast<uint>(b))); \\\n"
     "        return slang_bit_cast<__half2>(r);                                 \\\n"
@@ -341,7 +382,7 @@ static const char *const spyi_text_prelude[] = {
     "    __half r;\n"
     "    asm(\"fma.rn.f16 %0, %1, %2, %3;\" : \"=h\"(r.u) : \"h\"(a.u), \"h\"(b.u), \"h\"(c.u));\n"
     "    return r;\n"
-    "}\n"
+    "}",
     "D_ bool F16_isnan(__half h) { return (h.u & 0x7fff) > 0x7c00; }\n"
     "D_ bool F16_isinf(__half h) { return (h.u & 0x7fff) == 0x7c00; }\n"
     "D_ bool F16_isfinite(__half h) { return (h.u & 0x7c00) != 0x7c00; }\n"
@@ -385,7 +426,7 @@ static const char *const spyi_text_prelude[] = {
     "D_ bool3 make_bool3(bool x, bool y, bool z) { return {x, y, z}; }\n"
     "D_ bool4 make_bool4(bool x, bool y, bool z, bool w) { return {x, y, z, w}; }\n"
     "VS_(float, float)\n"
-    "VS_(int, int)",
+    "VS_(int, int)\n"
     "VS_(uint, uint)\n"
     "VS_(bool, bool)\n"
     "#ifdef SPYI_ODDVEC\n"
@@ -436,7 +477,7 @@ static const char *const spyi_text_prelude[] = {
     "        V r;                                                                                 \\\n"
     "        r.x = a.x op b.x;                                                                    \\\n"
     "        r.y = a.y op b.y;                                                                    \\\n"
-    "        if constexpr (VT_<V>::n > 2) r.z = a.z op b.z;                                       \\\n"
+    "        if constexpr (VT_<V>::n > 2) r.z = a.z op b.z;                                       \\",
     "        if constexpr (VT_<V>::n > 3) r.w = a.w op b.w;                                       \\\n"
     "        return r;                                                                            \\\n"
     "    }                                                                                        \\\n"
@@ -478,7 +519,7 @@ static const char *const spyi_text_prelude[] = {
     "    }\n"
     "VU_(-, V)\n"
     "VU_(~, V)\n"
-    "VU_(!, typename VT_<V>::b)",
+    "VU_(!, typename VT_<V>::b)\n"
     "template<class V> D_ auto _slang_vector_get_element(V v, int i) -> decltype(v.x) { return (&v.x)[i]; }\n"
     "template<class V> D_ auto _slang_vector_get_element_ptr(V *v, int i) { return &v->x + i; }\n"
     "template<class V> D_ auto _slang_vector_get_element_ptr(const V *v, int i) {\n"
@@ -525,7 +566,7 @@ static const char *const spyi_text_prelude[] = {
     "        for (int j = 0; j < C; j++)\n"
     "            (&m.rows[i].x)[j] = i < R2 && j < C2 ? (T)(&o.rows[i < R2 ? i : 0].x)[j < C2 ? j : 0] : (T)0;\n"
     "    return m;\n"
-    "}\n"
+    "}",
     "#define MB_(op)                                                                                            \\\n"
     "    template<class T, int R, int C> D_ Matrix<T, R, C> operator op(Matrix<T, R, C> a, Matrix<T, R, C> b) { \\\n"
     "        Matrix<T, R, C> m;                                                                                 \\\n"
@@ -575,7 +616,7 @@ static const char *const spyi_text_prelude[] = {
     "#define F1_(n, e, g) \\\n"
     "    D_ float F32_##n(float x) { return e; }\n"
     "#define F2_(n, e, g) \\\n"
-    "    D_ float F32_##n(float x, float y) { return e; }",
+    "    D_ float F32_##n(float x, float y) { return e; }\n"
     "#define FLIST_(A, B)                                                                                        \\\n"
     "    A(sin, sinf(x), sin(x))                                                                                 \\\n"
     "    A(cos, cosf(x), cos(x)) A(tan, tanf(x), tan(x)) A(asin, asinf(x), asin(x)) A(acos, acosf(x), acos(x))   \\\n"
@@ -592,7 +633,7 @@ static const char *const spyi_text_prelude[] = {
     "                                        B(remainder, remainderf(x, y), remainder(x, y))                     \\\n"
     "                                            B(min, fminf(x, y), fmin(x, y)) B(max, fmaxf(x, y), fmax(x, y)) \\\n"
     "                                                B(copysign, copysignf(x, y), copysign(x, y))                \\\n"
-    "                                                    B(nextafter, nextafterf(x, y), nextafter(x, y))         \\\n"
+    "                                                    B(nextafter, nextafterf(x, y), nextafter(x, y))         \\",
     "                                                        B(fdim, fdimf(x, y), fdim(x, y))\n"
     "FLIST_(F1_, F2_)\n"
     "D_ float F32_fma(float a, float b, float c) { return fmaf(a, b, c); }\n"
@@ -631,7 +672,7 @@ static const char *const spyi_text_prelude[] = {
     "D_ int I32_firstbithigh(int a) { return 31 - __clz(a < 0 ? ~a : a); }\n"
     "D_ int U64_firstbithigh(ulonglong a) { return 63 - __clzll(a); }\n"
     "D_ int I64_firstbithigh(longlong a) { return 63 - __clzll(a < 0 ? ~a : a); }\n"
-    "#endif",
+    "#endif\n"
     "#ifdef SPYI_MATH64\n"
     "#define G1_(n, e, g) \\\n"
     "    D_ double F64_##n(double x) { return g; }\n"
@@ -672,7 +713,7 @@ static const char *const spyi_text_prelude[] = {
     "        *n = (uint)count;\n"
     "        *s = sizeof(T);\n"
     "    }\n"
-    "    D_ void GetDimensions(uint &n, uint &s) const {\n"
+    "    D_ void GetDimensions(uint &n, uint &s) const {",
     "        n = (uint)count;\n"
     "        s = sizeof(T);\n"
     "    }\n"
@@ -721,7 +762,7 @@ static const char *const spyi_text_prelude[] = {
     "    template<class T, class A> D_ void store(A a, A b, A c, A d, A e, T v) const {\n"
     "        *data_ptr_at<T>(a, b, c, d, e) = v;\n"
     "    }\n"
-    "};",
+    "};\n"
     "#endif\n"
     "template<class T> D_ void __slang_atomic_reduce_add(T *p, T v, int) { atomicAdd(p, v); }\n"
     "#ifdef SPYI_WAVE\n"
@@ -782,7 +823,7 @@ static const char *const spyi_text_prelude[] = {
     "    return r;\n"
     "}\n"
     "template<class F, class T> D_ T wpre_(uint m, T v, T id, F f) {\n"
-    "    T r = id;\n"
+    "    T r = id;",
     "    uint q = m, me = _getLaneId();\n"
     "    while (q) {\n"
     "        int l = __ffs(q) - 1;\n"
@@ -835,7 +876,7 @@ static const char *const spyi_text_prelude[] = {
     "        static D_ T of(const B *v) { return T{ __VA_ARGS__ }; } \\\n"
     "    };\n"
     "#define TXB_(B, d, r)                                                                                              \\\n"
-    "    TX1_(B, B, v[0])                                                                                               \\",
+    "    TX1_(B, B, v[0])                                                                                               \\\n"
     "    TX1_(B##2, B, v[0], v[1])                                                                                      \\\n"
     "    TX1_(B##3, B, v[0], v[1], v[2])                                                                                \\\n"
     "    TX1_(B##4, B, v[0], v[1], v[2], v[3])                                                                          \\\n"
@@ -851,7 +892,7 @@ static const char *const spyi_text_prelude[] = {
     "    }                                                                                                              \\\n"
     "    D_ void tx3_(B *v, CUtexObject t, int x, int y, int z, int m) {                                                \\\n"
     "        asm(\"tex.level.3d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5,%6,%7,%7}], %8;\"                                    \\\n"
-    "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(m));                        \\\n"
+    "            : r(v[0]), r(v[1]), r(v[2]), r(v[3]) : \"l\"(t), \"r\"(x), \"r\"(y), \"r\"(z), \"r\"(m));                        \\",
     "    }                                                                                                              \\\n"
     "    D_ void tx1a_(B *v, CUtexObject t, int x, int l, int m) {                                                      \\\n"
     "        asm(\"tex.level.a1d.v4.\" d \".s32 {%0,%1,%2,%3}, [%4, {%5,%6}], %7;\"                                         \\\n"
@@ -871,7 +912,7 @@ static const char *const spyi_text_prelude[] = {
     "        return TX_<T>::of(v);                                     \\\n"
     "    }\n"
     "#define TXC_ ,\n"
-    "TXF_(tex1Dfetch_int, tx1_, int x, x, m) // tex.1d with whole numbers reads 0 from arrays: the centre of a texel is read by a sampler\n"
+    "TXF_(tex1Dfetch_int, tx1_, int x, x, m) // tex.1d with whole numbers reads 0 from arrays, so a sampler reads the centre of the texel\n"
     "TXF_(tex2Dfetch_int, tx2_, int x TXC_ int y, x, y, m)\n"
     "TXF_(tex3Dfetch_int, tx3_, int x TXC_ int y TXC_ int z, x, y, z, m)\n"
     "TXF_(tex1DArrayfetch_int, tx1a_, int x TXC_ int l, x, l, m)\n"
@@ -896,8 +937,8 @@ static const char *const spyi_text_blit[] = {
     "\n"
     "\n"
     "typedef struct spy_side {\n"
-    "    unsigned long long texels; // address\n"
-    "    unsigned int width, height, depth, layers, kind, channels, bytes, unused; // bytes of a channel\n"
+    "    unsigned long long texels; // the address of the texels\n"
+    "    unsigned int width, height, depth, layers, kind, channels, bytes, unused; // `bytes` is the size of a channel\n"
     "} spy_side;\n"
     "typedef struct spy_blit_args {\n"
     "    spy_side to, from;\n"
@@ -1043,8 +1084,8 @@ static const char *const spyi_text_blit[] = {
 #define SPYI_CU_CALL
 #endif
 
-typedef int spyi_cu_result; // CUresult
-typedef int spyi_cu_device; // CUdevice
+typedef int spyi_cu_result; // the driver calls it CUresult
+typedef int spyi_cu_device; // the driver calls it CUdevice
 typedef struct spyi_cu_context_object *spyi_cu_context;
 typedef struct spyi_cu_module_object *spyi_cu_module;
 typedef struct spyi_cu_function_object *spyi_cu_function;
@@ -1052,8 +1093,8 @@ typedef struct spyi_cu_stream_object *spyi_cu_stream;
 typedef struct spyi_cu_event_object *spyi_cu_event;
 typedef struct spyi_cu_graph_object *spyi_cu_graph;
 typedef struct spyi_cu_node_object *spyi_cu_node;
-typedef struct spyi_cu_exec_object *spyi_cu_exec; // CUgraphExec
-typedef uint64_t spyi_cu_pointer;                 // CUdeviceptr
+typedef struct spyi_cu_exec_object *spyi_cu_exec; // the driver calls it CUgraphExec
+typedef uint64_t spyi_cu_pointer;                 // the driver calls it CUdeviceptr
 
 enum {
     SPYI_CU_OK = 0,
@@ -1063,7 +1104,7 @@ enum {
     SPYI_CU_NO_BINARY_FOR_GPU = 209,
     SPYI_CU_UNSUPPORTED_PTX = 222,
     SPYI_CU_NOT_READY = 600,
-    SPYI_CU_ILLEGAL_ADDRESS = 700,         // after this error and the next ones the context is unusable
+    SPYI_CU_ILLEGAL_ADDRESS = 700,         // this error and the errors below leave the context unusable
     SPYI_CU_LAUNCH_OUT_OF_RESOURCES = 701, // after this error the context is still usable
     SPYI_CU_LAUNCH_TIMEOUT = 702,
     SPYI_CU_CONTEXT_DESTROYED = 709,
@@ -1078,7 +1119,7 @@ enum {
     SPYI_CU_NVLINK_UNCORRECTABLE = 220
 };
 
-enum { // CUdevice_attribute
+enum { // These are values of CUdevice_attribute.
     SPYI_CU_MAX_THREADS_PER_BLOCK = 1,
     SPYI_CU_MAX_GRID_DIM_X = 5,
     SPYI_CU_WARP_SIZE = 10,
@@ -1092,9 +1133,9 @@ enum { // CUdevice_attribute
                                   // the most
 };
 
-enum { // others
+enum { // These are values of several enumerations of the driver.
     SPYI_CU_STREAM_NON_BLOCKING = 1,
-    SPYI_CU_CAPTURE_RELAXED = 2, // of CUstreamCaptureMode
+    SPYI_CU_CAPTURE_RELAXED = 2, // a value of CUstreamCaptureMode
     SPYI_CU_EVENT_DEFAULT = 0,
     SPYI_CU_EVENT_DISABLE_TIMING = 2,
     SPYI_CU_HOST_ALLOC_PORTABLE = 1,
@@ -1106,36 +1147,36 @@ enum { // others
     SPYI_CU_MEMORY_TYPE_HOST = 1,
     SPYI_CU_MEMORY_TYPE_DEVICE = 2,
     SPYI_CU_FUNC_MAX_THREADS = 0,
-    SPYI_CU_FUNC_SHARED_BYTES = 1, // static
+    SPYI_CU_FUNC_SHARED_BYTES = 1, // the size of static shared memory
     SPYI_CU_FUNC_REGISTERS = 4,
     SPYI_CU_FUNC_MAX_DYNAMIC_SHARED_BYTES = 8,
     SPYI_CU_MEMORY_TYPE_ARRAY = 3,
-    SPYI_CU_ARRAY_LAYERED = 1, // CUDA_ARRAY3D_*
+    SPYI_CU_ARRAY_LAYERED = 1, // a flag of CUDA_ARRAY3D_*
     SPYI_CU_ARRAY_SURFACE = 2,
     SPYI_CU_ARRAY_CUBEMAP = 4,
-    SPYI_CU_RESOURCE_ARRAY = 0, // CUresourcetype
+    SPYI_CU_RESOURCE_ARRAY = 0, // a value of CUresourcetype
     SPYI_CU_RESOURCE_MIPMAPPED = 1,
-    SPYI_CU_ADDRESS_CLAMP = 1,   // CUaddress_mode
-    SPYI_CU_TEXTURE_INTEGER = 1, // CU_TRSF_*
+    SPYI_CU_ADDRESS_CLAMP = 1,   // a value of CUaddress_mode
+    SPYI_CU_TEXTURE_INTEGER = 1, // a flag of CU_TRSF_*
     SPYI_CU_TEXTURE_NORMALIZED = 2,
     SPYI_CU_TEXTURE_SRGB = 16,
     SPYI_CU_TEXTURE_SEAMLESS = 64
 };
 
-typedef struct spyi_cu_array_desc { // CUDA_ARRAY3D_DESCRIPTOR
+typedef struct spyi_cu_array_desc { // The driver calls it CUDA_ARRAY3D_DESCRIPTOR.
     size_t width, height, depth;
     int format;
     unsigned channels, flags;
 } spyi_cu_array_desc;
 
-typedef struct spyi_cu_resource_desc { // CUDA_RESOURCE_DESC, of arrays
+typedef struct spyi_cu_resource_desc { // The driver calls it CUDA_RESOURCE_DESC; this is the form for arrays.
     int type;
-    void *array; // CUarray or CUmipmappedArray
+    void *array; // a CUarray or CUmipmappedArray
     int others[30];
     unsigned flags;
 } spyi_cu_resource_desc;
 
-typedef struct spyi_cu_texture_desc { // CUDA_TEXTURE_DESC
+typedef struct spyi_cu_texture_desc { // The driver calls it CUDA_TEXTURE_DESC.
     int address[3], filter;
     unsigned flags, max_anisotropy;
     int mip_filter;
@@ -1143,7 +1184,7 @@ typedef struct spyi_cu_texture_desc { // CUDA_TEXTURE_DESC
     int reserved[12];
 } spyi_cu_texture_desc;
 
-typedef struct spyi_cu_view_desc { // CUDA_RESOURCE_VIEW_DESC
+typedef struct spyi_cu_view_desc { // The driver calls it CUDA_RESOURCE_VIEW_DESC.
     int format;
     size_t width, height, depth;
     unsigned first_level, last_level, first_layer, last_layer, reserved[16];
@@ -1155,13 +1196,14 @@ typedef char spyi_cu_check_images[sizeof(spyi_cu_array_desc) == 40 && sizeof(spy
                                       ? 1
                                       : -1];
 
-typedef struct spyi_cu_kernel_params { // CUDA_KERNEL_NODE_PARAMS_v1, of the functions without _v2
+typedef struct spyi_cu_kernel_params { // The driver calls it CUDA_KERNEL_NODE_PARAMS_v1; functions without
+                                       // _v2 take it.
     spyi_cu_function function;
     unsigned grid[3], block[3], shared;
     void **params, **extra;
 } spyi_cu_kernel_params;
 
-typedef struct spyi_cu_copy_end { // one half of CUDA_MEMCPY3D_v2
+typedef struct spyi_cu_copy_end { // One half of the driver's CUDA_MEMCPY3D_v2.
     size_t x_bytes, y, z, lod;
     unsigned memory_type;
     void *host;
@@ -1170,16 +1212,16 @@ typedef struct spyi_cu_copy_end { // one half of CUDA_MEMCPY3D_v2
     size_t pitch, height;
 } spyi_cu_copy_end;
 
-typedef struct spyi_cu_copy_params { // CUDA_MEMCPY3D_v2
+typedef struct spyi_cu_copy_params { // The driver calls it CUDA_MEMCPY3D_v2.
     spyi_cu_copy_end from, to;
     size_t width_bytes, height, depth;
 } spyi_cu_copy_params;
 
-typedef struct spyi_cu_fill_params { // CUDA_MEMSET_NODE_PARAMS_v1
+typedef struct spyi_cu_fill_params { // The driver calls it CUDA_MEMSET_NODE_PARAMS_v1.
     spyi_cu_pointer to;
     size_t pitch;
     unsigned value, element_size;
-    size_t width, height; // elements, rows
+    size_t width, height; // `width` counts elements, `height` rows
 } spyi_cu_fill_params;
 
 typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(spyi_cu_copy_params) == 200 &&
@@ -1282,7 +1324,7 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
 
 typedef struct spyi_cu_driver {
     void *library; // stays open, because contexts may outlive the device
-    int version;   // 13000 for CUDA 13.0
+    int version;   // CUDA's version; 13000 means CUDA 13.0
 #define SPYI_CU_MEMBER(name, symbol, arguments) spyi_cu_result(SPYI_CU_CALL *name) arguments;
     SPYI_CU_FUNCTIONS(SPYI_CU_MEMBER)
 #undef SPYI_CU_MEMBER
@@ -1302,16 +1344,22 @@ typedef struct spyi_cu_driver {
 #error "slangpy_cuda.h needs a 64-bit target, as CUDA does"
 #endif
 
-#define SPYI_CUDA_BATCHES 64u                   // batches in flight; a further batch waits for the oldest one
-#define SPYI_CUDA_BATCH_WORK 256u               // operations after which a batch ends, to free its pages
-#define SPYI_CUDA_BATCH_BYTES (4u << 20)        // bytes of its pages after which a batch ends
-#define SPYI_CUDA_PAGE_SIZE ((size_t)256 << 10) // bytes of a page, for small uploads and parameters
-#define SPYI_CUDA_SMALL_UPLOAD 65536u           // bytes; larger uploads use staging buffers, not a page
-#define SPYI_CUDA_STAGING_COUNT 4u              // half of the buffers for the GPU, half for the copy team
+// Batches in flight; a further batch waits for the oldest one.
+#define SPYI_CUDA_BATCHES 64u
+#define SPYI_CUDA_BATCH_WORK 256u // operations after which a batch ends, to free its pages
+// The bytes used in the pages of a batch after which the batch ends.
+#define SPYI_CUDA_BATCH_BYTES (4u << 20)
+// The bytes of a page, which serves small uploads and parameters.
+#define SPYI_CUDA_PAGE_SIZE ((size_t)256 << 10)
+// The most bytes that are uploaded through a page; larger uploads use staging buffers.
+#define SPYI_CUDA_SMALL_UPLOAD 65536u
+#define SPYI_CUDA_STAGING_COUNT 4u // half of the buffers for the GPU, half for the copy team
 #define SPYI_CUDA_STAGING_SIZE ((size_t)8 << 20)
-#define SPYI_CUDA_STAGING_LEAST ((size_t)1 << 20) // buffer size for transfers of up to eight times this size
-#define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // bytes; smaller reads use the driver's pageable copy
-#define SPYI_CUDA_RECENT 8u                       // kernels that the error names when the device is lost
+// Buffer size for transfers of up to eight times this size.
+#define SPYI_CUDA_STAGING_LEAST ((size_t)1 << 20)
+// The bytes from which on a read uses staging buffers; smaller reads use the driver's pageable copy.
+#define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)
+#define SPYI_CUDA_RECENT 8u // kernels that the error names when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
 #define SPYI_CUDA_REPEATING 64u // largest number of kernels that have a graph of their own
 // Largest parameter block of a kernel with a graph of its own. A graph whose parameters change at each launch
@@ -1320,7 +1368,7 @@ typedef struct spyi_cu_driver {
 
 // >>nvrtc.c: NVRTC, opened at run time
 
-// X(name, arguments). All of these functions exist since CUDA 11.2.
+// The functions of NVRTC that the library uses, as X(name, arguments). All of them exist since CUDA 11.2.
 #define SPYI_NVRTC_FUNCTIONS(X)                                                                              \
     X(Version, (int *major, int *minor))                                                                     \
     X(GetNumSupportedArchs, (int *count))                                                                    \
@@ -1339,25 +1387,26 @@ typedef struct spyi_cu_driver {
 #define SPYI_NVRTC_MOST_ARCHS 64
 
 typedef struct spyi_nvrtc {
-    void *library; // NULL if not opened. An opened library stays open until the process ends
+    void *library; // NULL means not opened; an opened library stays open until the process ends
     char path[512];
     int major, minor;
-    int archs[SPYI_NVRTC_MOST_ARCHS]; // 90 means sm_90
+    int archs[SPYI_NVRTC_MOST_ARCHS]; // the architectures that NVRTC supports; 90 means sm_90
     int arch_count;
 #define SPYI_NVRTC_MEMBER(name, arguments) int(*name) arguments;
     SPYI_NVRTC_FUNCTIONS(SPYI_NVRTC_MEMBER)
 #undef SPYI_NVRTC_MEMBER
 } spyi_nvrtc;
 
-// Opens the library at `path`, else at SLANGPY_NVRTC_LIBRARY, else where the search finds it.
-// SPY_ERROR_NO_COMPILER when none can be opened; `error` then lists all paths that were tried.
+// Opens the library at `path`; without one that at SLANGPY_NVRTC_LIBRARY; without that the one that the
+// search finds. Returns SPY_ERROR_NO_COMPILER when none can be opened; `error` then lists all paths that were
+// tried.
 SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
 // Like spyi_nvrtc_open(), but remembers the library, so that a process searches for it only once. Threads:
 // any.
 SPYI_FN spy_status spyi_nvrtc_find(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
 // Copies the library that spyi_nvrtc_find() has found before for `path`; false when there is none.
 SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc);
-// Compiles one program for compute capability `arch` (90 for 9.0): `code` becomes a cubin, or PTX for an
+// Compiles one program for compute capability `arch` (90 means 9.0). `code` becomes a cubin, or PTX for an
 // older capability when this NVRTC does not know the device. Returns false when that fails; `log` then has
 // the compiler's messages. With `portable` the code is PTX in any case, for `arch` or the newest capability
 // before it.
@@ -1372,8 +1421,8 @@ SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, co
 SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *nvrtc,
                                           const spyi_profile *profile, const spyi_kernel_desc *desc,
                                           spyi_text *code, spyi_text *error);
-// Returns the kernel's name in the code of spyi_cuda_compile_text(); the caller frees it. NULL when out of
-// memory.
+// Returns the kernel's name in the code of spyi_cuda_compile_text(); the caller frees it. Returns NULL when
+// out of memory.
 SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc);
 
 // >>the device
@@ -1389,36 +1438,36 @@ typedef struct spyi_cuda_page {
 // One batch of work, whose end is marked by one event. Batch number n uses slot n % SPYI_CUDA_BATCHES.
 typedef struct spyi_cuda_batch {
     spyi_cu_event event;
-    uint64_t number; // number of the last batch that used the slot; 0 if there is none
+    uint64_t number; // the number of the last batch that used the slot; 0 means that none did
     spyi_cuda_page *pages;
 } spyi_cuda_batch;
 
 typedef struct spyi_cuda_staging {
     void *host;
-    size_t size;         // bytes; 0 if not allocated yet
+    size_t size;         // the bytes of the buffer; 0 means not allocated yet
     spyi_cu_event event; // recorded after the last use of the buffer
     bool used;
 } spyi_cuda_staging;
 
 // The graph of one node by which a kernel is launched repeatedly (repeat.c).
 typedef struct spyi_cuda_repeat {
-    spyi_cu_graph graph; // kept, because `node` also identifies the node of `exec`
+    spyi_cu_graph graph; // stays, because `node` also identifies the node of `exec`
     spyi_cu_node node;
     spyi_cu_exec exec;  // NULL means that the kernel has no graph
-    uint32_t launches;  // launches while the kernel had no graph
+    uint32_t launches;  // counts launches while the kernel has no graph
     uint32_t last;      // gpu->recent_count at the last launch of the graph
-    uint32_t groups[3]; // groups, and below the parameter block, that `exec` holds
-    char *block;        // allocated with the graph; NULL without parameters
+    uint32_t groups[3]; // the group counts that `exec` holds; it holds the parameters in `block`
+    char *block;        // allocated with the graph; NULL means that the kernel has no parameters
 } spyi_cuda_repeat;
 
 typedef struct spyi_cuda_kernel {
-    spyi_kernel_base base; // first
+    spyi_kernel_base base; // must be the first member
     spyi_cu_module module;
     spyi_cu_function function;
-    spyi_cu_pointer globals; // address of the module's global parameters; 0 if there is none
+    spyi_cu_pointer globals; // the address of the module's global parameters; 0 means that it has none
     size_t globals_size;
     uint32_t group[3];
-    uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // offsets of the parameters in the block
+    uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // the offsets of the parameters in the block
     spyi_parameter_place *places;                        // one for each uniform buffer
     uint32_t shared_bytes;
     bool block_by_address;
@@ -1426,7 +1475,7 @@ typedef struct spyi_cuda_kernel {
     bool captured; // a graph of the program may launch the kernel, so its module stays loaded
     struct spyi_cuda_kernel *next_kept;
     spyi_cuda_repeat repeat;
-    char label[64]; // truncated
+    char label[64]; // the kernel's label, cut off if it is too long
 } spyi_cuda_kernel;
 
 // The device memory of a graph's node, from `at` on, into which the node's uniform buffers are copied.
@@ -1436,10 +1485,10 @@ typedef struct spyi_cuda_own {
     size_t globals_size;
 } spyi_cuda_own;
 
-typedef struct spyi_cuda_graph spyi_cuda_graph; // graph.c
+typedef struct spyi_cuda_graph spyi_cuda_graph; // defined in graph.c
 
 typedef struct spyi_cuda_gpu {
-    spyi_gpu_base base; // first
+    spyi_gpu_base base; // must be the first member
     spyi_cu_driver cu;
     spyi_cu_device device;
     spyi_cu_context context;
@@ -1466,27 +1515,28 @@ typedef struct spyi_cuda_gpu {
 
     spyi_cuda_staging upload[SPYI_CUDA_STAGING_COUNT], download[SPYI_CUDA_STAGING_COUNT];
     uint32_t upload_next;
-    void *bounce; // pinned memory of SPYI_CUDA_SMALL_UPLOAD bytes for small reads; NULL if not allocated yet
+    void *bounce; // pinned memory of SPYI_CUDA_SMALL_UPLOAD bytes for small reads; NULL means not allocated
+                  // yet
 
-    spyi_cu_event time_events[2]; // created at the first use
-    int timing;                   // 0: no time was begun, 1: begun, 2: ended
-    uint64_t timing_batch;        // batch in which the time ended
-    spyi_cu_module mark_module;   // module of the kernel that stores the GPU's time
+    spyi_cu_event time_events[2]; // the device creates them at their first use
+    int timing;                   // 0 means that no time was begun, 1 that one was begun, 2 that it has ended
+    uint64_t timing_batch;        // the batch in which the time ended
+    spyi_cu_module mark_module;   // the module of the kernel that stores the GPU's time
     spyi_cu_function mark;
-    spyi_cu_module blit_module; // module of the kernel that scales texels; NULL means that there was no blit
-                                // yet
+    spyi_cu_module blit_module; // the module of the kernel that scales texels; NULL means that no blit was
+                                // made yet
     spyi_cu_function blit;
     spyi_cu_pointer marks;
 
     spyi_cuda_graph *graph; // graph that is being recorded; NULL means that work runs at once
     bool direct_launches;   // spy_cuda_desc.direct_launches, or set by CUDA_LAUNCH_BLOCKING
     spyi_cuda_kernel *repeating[SPYI_CUDA_REPEATING];
-    // What captured work uses until the device is released (capture.c): pages with its parameters, and kernels
-    // that the core has destroyed.
+    // Things that captured work uses until the device is released (capture.c): pages with its parameters, and
+    // kernels that the core has destroyed.
     spyi_cuda_page *kept_pages;
     spyi_cuda_kernel *kept_kernels;
 
-    char *nvrtc_path; // copy of spy_cuda_desc.nvrtc_library; NULL if there is none
+    char *nvrtc_path; // a copy of spy_cuda_desc.nvrtc_library; NULL means that it was not set
 } spyi_cuda_gpu;
 
 // >>driver.c
@@ -1530,7 +1580,7 @@ static inline int spyi_cuda_relax(spyi_cuda_gpu *gpu) {
 static inline void spyi_cuda_restore(spyi_cuda_gpu *gpu, int mode) {
     (void)gpu->cu.ThreadExchangeStreamCaptureMode(&mode);
 }
-// spyi_cuda_enter() and spyi_cuda_relax(), for functions that are no hot path.
+// Makes the calls of spyi_cuda_enter() and spyi_cuda_relax() for functions that are no hot path.
 typedef struct spyi_cuda_entered {
     bool pushed;
     int mode;
@@ -1566,8 +1616,8 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
 // Marks all work as finished after a wait for the stream. The open batch ends without an event.
 SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
-// Make the device's stream wait for the present work of `stream`, and `stream` for that of the device's
-// stream.
+// spyi_cuda_wait_stream() makes the device's stream wait for the present work of `stream`;
+// spyi_cuda_signal_stream() makes `stream` wait for that of the device's stream.
 SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *gpu);
@@ -1642,7 +1692,7 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *gpu, spyi_graph *graph, uint
                                           const spyi_work *dispatch, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_launch(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
 SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *gpu, spyi_graph *graph);
-SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *gpu); // in repeat.c
+SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *gpu); // defined in repeat.c
 // These functions add work to the graph that is being recorded.
 SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
                                             const spyi_dispatch *dispatch, spyi_text *error);
@@ -1775,7 +1825,7 @@ SPYI_FN void spyi_cu_say(const spyi_cu_driver *cu, spyi_cu_result result, const 
 // NVRTC, CUDA's compiler as a library: finds it, opens it, and runs one compilation. NVRTC needs its
 // libnvrtc-builtins in the same folder, and no headers. Concurrent compilations need no lock.
 
-// Results of NVRTC's functions. Source: nvrtc.h.
+// These are results of NVRTC's functions. Source: nvrtc.h.
 enum { SPYI_NVRTC_OK = 0, SPYI_NVRTC_BUILTINS = 7 };
 
 // >>where NVRTC may be, in the order of the search
@@ -1783,7 +1833,8 @@ enum { SPYI_NVRTC_OK = 0, SPYI_NVRTC_BUILTINS = 7 };
 #if defined(_WIN32)
 static const char *const spyi_nvrtc_names[] = { "nvrtc64_130_0.dll", "nvrtc64_120_0.dll",
                                                 "nvrtc64_112_0.dll" };
-// Folders below $CUDA_PATH, and folders below the packages of a Python environment.
+// `spyi_nvrtc_toolkit` lists folders below $CUDA_PATH; the second array lists folders below the packages of a
+// Python environment.
 static const char *const spyi_nvrtc_toolkit[] = { "bin/x64", "bin" };
 static const char *const spyi_nvrtc_wheels[] = { "nvidia/cu13/bin/x86_64", "nvidia/cuda_nvrtc/bin" };
 #else
@@ -1921,7 +1972,7 @@ SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_tex
     spyi_text tried = { NULL, 0, 0 };
     const char *named = getenv("SLANGPY_NVRTC_LIBRARY");
     bool found;
-    if (path != NULL) { // an explicit path is the only one tried: no silent fallback
+    if (path != NULL) { // an explicit path is the only one tried; the library never falls back silently
         spyi_text_add(&tried, "  (the desc's nvrtc_library)\n");
         found = spyi_nvrtc_try(path, nvrtc, &tried);
     } else if (named != NULL && named[0] != '\0') {
@@ -2029,8 +2080,9 @@ SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, co
                       nvrtc->major, nvrtc->minor, arch / 10, arch % 10);
         return false;
     }
-    // For a device that is newer than the compiler, the result is PTX, which the driver translates. Else it is
-    // a cubin for this very architecture, so it may use what no other has (wgmma of sm_90a): from NVRTC 12 on.
+    // For a device that is newer than the compiler, the result is PTX, which the driver translates. Otherwise
+    // it is a cubin. From NVRTC 12 on it is made for this very architecture, so that it may use instructions
+    // that no other has (wgmma of sm_90a).
     (void)snprintf(target, sizeof target, "-arch=%s_%d%s", exact ? "sm" : "compute", known,
                    exact && known >= 90 && nvrtc->major >= 12 ? "a" : "");
     all[0] = target;
@@ -2077,12 +2129,13 @@ enum {
     SPYI_BLOCK_WAVE = 256,
     SPYI_BLOCK_TEX = 512,
     SPYI_BLOCK_GLOBALS = 1024,
+    SPYI_BLOCK_SURFACE = 2048,
     SPYI_BLOCK_ALL = 2047 - SPYI_BLOCK_TEX - SPYI_BLOCK_GLOBALS
 };
 
 static const char *const spyi_block_macros[] = { "SPYI_VEC",  "SPYI_ODDVEC", "SPYI_HALF",   "SPYI_MAT",
                                                  "SPYI_MATH", "SPYI_MATH64", "SPYI_BUF",    "SPYI_TENSOR",
-                                                 "SPYI_WAVE", "SPYI_TEX",    "SPYI_GLOBALS" };
+                                                 "SPYI_WAVE", "SPYI_TEX",    "SPYI_GLOBALS", "SPYI_SURFACE" };
 
 // Prefixes of identifiers, and the blocks of the prelude that such identifiers need.
 static const struct {
@@ -2151,7 +2204,7 @@ static const struct {
     { "SLANG_globalParams", SPYI_BLOCK_GLOBALS },
 };
 
-// Returns the blocks that the text needs. Cost: one pass over its identifiers, tens of microseconds.
+// Returns the blocks that the text needs. This takes one pass over its identifiers, tens of microseconds.
 static unsigned spyi_needed_blocks(const char *body) {
     unsigned blocks = 0;
     const char *c = body;
@@ -2168,6 +2221,7 @@ static unsigned spyi_needed_blocks(const char *body) {
         while (spyi_is_word(*c)) c++;
     }
     if (strstr(body, "Matrix<double") != NULL) blocks |= SPYI_BLOCK_ODDVEC; // its rows are double vectors
+    if (strstr(body, "CUsurfObject") != NULL && strstr(body, "atomic") != NULL) blocks |= SPYI_BLOCK_SURFACE;
     return blocks;
 }
 
@@ -2243,20 +2297,22 @@ SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc) {
 }
 
 // >>groupshared variables
-// CUDA's shared variables have at most 48 KiB in a group. More is possible in dynamic shared memory, whose size
-// each launch says: there the variables of a kernel that has more are moved, behind options.shared_bytes. The
-// size of the array spy_groupshared tells the kernel's loader how much both are.
+// The shared variables of CUDA have at most 48 KiB in a group. Dynamic shared memory, whose size each launch
+// says, can be larger. Variables of a kernel that needs more are moved there, behind options.shared_bytes.
+// The size of the array spy_groupshared tells the kernel's loader how much the options and the variables need
+// together.
 
-#define SPYI_SHARED_MARK "__device__ __shared__ " // begins the declaration of such a variable: type name;
+// The declaration of a shared variable begins with this mark, and "type name;" follows.
+#define SPYI_SHARED_MARK "__device__ __shared__ "
 #define SPYI_SHARED_LARGE "groupshared variables of more than 48 KiB"
 
 typedef struct spyi_shared_variable {
-    const char *begin, *end; // the function's declaration, with the semicolon
+    const char *begin, *end; // the text of the function's declaration, with the semicolon
     const char *name;
     size_t name_length;
 } spyi_shared_variable;
 
-// Finds the next variable from `at` on. Returns false when there is none.
+// Finds the next shared variable from `at` on. Returns false when there is none.
 static bool spyi_next_shared(const char *at, spyi_shared_variable *v) {
     const char *c = strstr(at, SPYI_SHARED_MARK);
     if (c == NULL) return false;
@@ -2270,7 +2326,7 @@ static bool spyi_next_shared(const char *at, spyi_shared_variable *v) {
     return true;
 }
 
-// Appends a check that the compiler reports by SPYI_SHARED_LARGE.
+// Appends a check of the size of all shared variables, which makes the compiler report SPYI_SHARED_LARGE.
 static void spyi_add_shared_check(const char *body, spyi_text *out) {
     spyi_shared_variable v;
     if (!spyi_next_shared(body, &v)) return;
@@ -2334,7 +2390,9 @@ static int spyi_add_options(const spyi_profile *profile, const char *out[SPYI_NV
     if (profile->float_mode == SPY_FLOAT_MODE_FAST) out[count++] = "-use_fast_math";
     if (profile->float_mode == SPY_FLOAT_MODE_PRECISE) out[count++] = "-fmad=false";
     if (profile->debug_info == SPY_DEBUG_INFO_LINES) out[count++] = "-lineinfo";
-    if (profile->debug_info == SPY_DEBUG_INFO_FULL) out[count++] = "-G"; // turns optimisations off
+    if (profile->debug_info == SPY_DEBUG_INFO_FULL)
+        out[count++] = "-G"; // this option turns optimisations
+                             // off
     return count;
 }
 
@@ -2395,7 +2453,7 @@ SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *n
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     good = spyi_compile_slim(nvrtc, profile, body, desc, entry, blocks, code, &slim);
-    // The compiler's own words count the gaps between the variables, too.
+    // The size in the compiler's own message includes the gaps between the variables.
     if (!good && (strstr(spyi_text_str(&slim), SPYI_SHARED_LARGE) != NULL ||
                   strstr(spyi_text_str(&slim), "too much shared data") != NULL)) {
         spyi_move_shared(body, desc->iface.shared_bytes, &moved);
@@ -2637,7 +2695,7 @@ static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
     limits->binding_alignment = 16;
     limits->max_binding_bytes = UINT64_MAX / 2;
     profile->max_uniforms = 32;
-    profile->max_uniform_bytes = 65536; // size of the constant memory for global parameters
+    profile->max_uniform_bytes = 65536; // the size of the constant memory for global parameters
     limits->fill_alignment = 4;
     profile->bindings_from_bytes = UINT64_MAX; // arrays of any size are passed as pointers
     profile->tiles_from = SPYI_TILES_FROM;
@@ -2717,8 +2775,8 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
         spyi_cuda_destroy_blit(gpu);
         spyi_cuda_destroy_stream(gpu);
         spyi_cuda_leave_relaxed(gpu, entered);
-        // When spyi_cuda_enter() left the context current on this thread, remove it: the release below may
-        // destroy it.
+        // A context that spyi_cuda_enter() has left current on this thread is removed, because its release
+        // may destroy it.
         if (gpu->primary && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&
             now == gpu->context)
             (void)gpu->cu.CtxSetCurrent(NULL);
@@ -2801,7 +2859,7 @@ SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *err
 
 static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
     uint32_t i;
-    for (i = 0; i < SPYI_CUDA_BATCHES; i++) // skip the open batch, whose slot still has an old number
+    for (i = 0; i < SPYI_CUDA_BATCHES; i++) // skips the open batch, whose slot still has an old number
         if (gpu->batches[i].number <= gpu->finished && i != gpu->base.open % SPYI_CUDA_BATCHES)
             spyi_cuda_return_pages(gpu, &gpu->batches[i].pages);
 }
@@ -2851,7 +2909,7 @@ SPYI_FN spy_status spyi_cuda_end_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
 }
 
 SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error) {
-    if (!SPYI_LIKELY(!gpu->base.captured)) return SPY_OK; // it belongs to no batch (capture.c)
+    if (!SPYI_LIKELY(!gpu->base.captured)) return SPY_OK; // captured work belongs to no batch (capture.c)
     if (SPYI_LIKELY(++gpu->work < SPYI_CUDA_BATCH_WORK && gpu->work_bytes < SPYI_CUDA_BATCH_BYTES))
         return SPY_OK;
     return spyi_cuda_end_batch(gpu, error);
@@ -2995,7 +3053,7 @@ SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
     spyi_watch(&gpu->base);
     if (status == SPY_OK && other) status = spyi_cuda_order(gpu, stream, gpu->stream, error);
     if (status != SPY_OK || !other || gpu->base.captured) return status;
-    gpu->work++; // end the batch: downloads on `lane` then wait for its event
+    gpu->work++; // this ends the batch, so that downloads on `lane` wait for its event
     gpu->ordered = gpu->base.open;
     return spyi_cuda_end_batch(gpu, error);
 }
@@ -3073,8 +3131,8 @@ SPYI_FN void spyi_cuda_destroy_stream(spyi_cuda_gpu *gpu) {
 // GPU times: events before and after a call, and a kernel of one thread that stores the GPU's clock in
 // memory.
 
-// cuEventElapsedTime returns milliseconds as a float. Its resolution is half a microsecond, as is that of the
-// events.
+// cuEventElapsedTime returns milliseconds as a float. Its resolution and that of the events is half a
+// microsecond.
 
 SPYI_FN spy_status spyi_cuda_time_begin(spyi_gpu *base, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
@@ -3259,7 +3317,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
     }
     if (result == SPYI_CU_OK) {
         chunk->size = size;
-        chunk->memory = gpu; // not NULL: spyi_cuda_free_chunk() frees the memory
+        chunk->memory = gpu; // a pointer other than NULL tells spyi_cuda_free_chunk() to free the memory
         gpu->base.stats.driver_allocations++;
         gpu->base.stats.driver_bytes += size;
     } else {
@@ -3279,7 +3337,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
 
 SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
-    if (chunk->memory != NULL) { // NULL in imported memory, which belongs to the program
+    if (chunk->memory != NULL) { // imported memory belongs to the program and has NULL here
         spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
         if (chunk->mapped != NULL) (void)gpu->cu.MemFreeHost(chunk->mapped);
         else (void)gpu->cu.MemFree(chunk->address);
@@ -3296,7 +3354,7 @@ static void spyi_cuda_free_page(spyi_cuda_gpu *gpu, spyi_cuda_page *page) {
     if (page->host != NULL) (void)gpu->cu.MemFreeHost(page->host);
     if (page->device != 0) (void)gpu->cu.MemFree(page->device);
     spyi_cuda_restore(gpu, mode);
-    gpu->base.stats.driver_bytes -= 2 * page->size; // host and device memory
+    gpu->base.stats.driver_bytes -= 2 * page->size; // the page has host memory and device memory of this size
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
 
@@ -3329,7 +3387,7 @@ static spy_status spyi_cuda_new_page(spyi_cuda_gpu *gpu, size_t size, spyi_cuda_
 SPYI_FN spy_status spyi_cuda_take_from(spyi_cuda_gpu *gpu, spyi_cuda_page **list, size_t size, char **host,
                                        spyi_cu_pointer *device, spyi_text *error) {
     spyi_cuda_page *page = *list;
-    size_t rounded = spyi_align(size, 256); // the alignment of cuMemAlloc
+    size_t rounded = spyi_align(size, 256); // cuMemAlloc aligns addresses to 256 bytes
     if (page == NULL || page->size - page->used < rounded) {
         if (rounded <= SPYI_CUDA_PAGE_SIZE && gpu->free_pages != NULL) {
             page = gpu->free_pages;
@@ -3424,8 +3482,8 @@ static bool spyi_cuda_is_code(const spyi_kernel_desc *desc) {
     return desc->code_size > 4 && (memcmp(code, "\177ELF", 4) == 0 || code[desc->code_size - 1] == '\0');
 }
 
-// Lets the function have the dynamic shared memory that its launches ask for. A launch takes up to 48 KiB
-// without this. A kernel whose groupshared variables were moved there (prelude.c) says how much that is.
+// Allows the function the dynamic shared memory that its launches ask for. A launch may take up to 48 KiB
+// without this. A kernel whose groupshared variables were moved there (prelude.c) says how much it needs.
 static spy_status spyi_cuda_allow_shared(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, spyi_text *error) {
     uint32_t most = gpu->base.limits.info.max_shared_bytes, given = kernel->shared_bytes;
     spyi_cu_pointer room = 0;
@@ -3633,8 +3691,8 @@ static spy_status spyi_cuda_prepare(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *
                                     spyi_cu_pointer *address, spyi_text *error) {
     char *copy;
     spy_status status;
-    // The copy is in a page in both cases: for the kernel to read it there, or for the driver to read it at
-    // the launch.
+    // The copy is in a page in both cases: either the kernel reads it there, or the driver reads it at the
+    // launch.
     status = spyi_cuda_take_place(gpu, own, kernel->base.block_size + 8u, &copy, address, error);
     if (status != SPY_OK) return status;
     if (kernel->base.block_size > 0) memcpy(copy, dispatch->block, kernel->base.block_size);
@@ -3750,10 +3808,10 @@ SPYI_FN spy_status spyi_cuda_dispatch(spyi_gpu *base, const spyi_work *work, spy
 // of device memory, so only kernels that are launched often have one, and at most SPYI_CUDA_REPEATING of
 // them.
 
-#define SPYI_CUDA_REPEAT_LEAST_VERSION                                                                       \
-    12060                          // from CUDA 12.6 on a graph without branches is launched in constant time
-#define SPYI_CUDA_REPEAT_AFTER 16u // launches of a kernel before it gets a graph
-// Launches of other kernels after which a kernel may lose its graph to another one.
+// The least version of CUDA. From 12.6 on a graph without branches is launched in constant time.
+#define SPYI_CUDA_REPEAT_LEAST_VERSION 12060
+#define SPYI_CUDA_REPEAT_AFTER 16u // the number of launches of a kernel before it gets a graph
+// The number of launches of other kernels after which a kernel may lose its graph to another one.
 #define SPYI_CUDA_REPEAT_OLD 4096u
 
 // >>which kernels
@@ -3764,7 +3822,7 @@ SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kern
 }
 
 // Returns a slot of gpu->repeating: a free one, or that of the kernel that was not launched for the longest
-// time, whose graph is freed. NULL when all kernels with a graph were launched recently.
+// time, whose graph is freed. Returns NULL when all kernels with a graph were launched recently.
 static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
     spyi_cuda_kernel **oldest = &gpu->repeating[0];
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++) {
@@ -3784,7 +3842,9 @@ SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel)
     repeat->block = NULL;
     // there is no graph, and so no slot
     if (repeat->graph == NULL) return;
-    if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight continue
+    if (repeat->exec != NULL)
+        (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight continue
+                                                      // without it
     (void)gpu->cu.GraphDestroy(repeat->graph);
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++)
         if (gpu->repeating[i] == kernel) gpu->repeating[i] = NULL;
@@ -3863,7 +3923,8 @@ SPYI_FN bool spyi_cuda_repeat_launch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kerne
 // and work without a barrier between may run side by side, whereas a captured stream is a chain. Barriers
 // divide the work into levels: each node waits for all nodes of the level before its own.
 
-#define SPYI_CUDA_GRAPH_WAITS 8u // most edges of a node; nodes wait for a larger level through one empty node
+// The largest number of edges of a node; nodes wait for a larger level through one empty node.
+#define SPYI_CUDA_GRAPH_WAITS 8u
 // The most bytes that one node copies or fills: half of what 32-bit sizes and pitches can hold.
 #define SPYI_CUDA_GRAPH_PIECE ((uint64_t)1 << 30)
 
@@ -3871,12 +3932,12 @@ typedef struct spyi_cuda_node {
     spyi_cu_node node;
     spyi_cuda_kernel *kernel;
     uint32_t groups[3];
-    spyi_cu_pointer memory; // device memory of its uniform buffers and of its block in memory; 0 if there is
-                            // none
+    spyi_cu_pointer memory; // device memory of the node's uniform buffers and of its block in memory; 0 means
+                            // that it has neither
 } spyi_cuda_node;
 
 struct spyi_cuda_graph {
-    spyi_cu_graph graph; // kept, because its nodes also identify those of `exec`
+    spyi_cu_graph graph; // stays, because its nodes also identify those of `exec`
     spyi_cu_exec exec;
     spyi_cuda_node *nodes; // one for each dispatch
     uint32_t count, capacity;
@@ -4214,15 +4275,15 @@ SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *base, spyi_graph *handle) {
 static bool spyi_cuda_is_pinned(const spyi_cuda_gpu *gpu, const void *memory) {
     static const int attribute = SPYI_CU_POINTER_MEMORY_TYPE;
     unsigned type =
-        0; // stays 0 for memory that CUDA does not know, for which cuPointerGetAttribute would report an
-           // error
+        0; // CUDA does not change it for memory that it does not know, for which cuPointerGetAttribute would
+           // report an error
     void *value = &type;
     return gpu->cu.PointerGetAttributes(1, &attribute, &value, (spyi_cu_pointer)(uintptr_t)memory) ==
                SPYI_CU_OK &&
            type == SPYI_CU_MEMORY_TYPE_HOST;
 }
 
-// Waits until a staging buffer is free, and makes it at least `size` bytes large. To allocate pinned memory
+// Waits until a staging buffer is free, and makes it at least `size` bytes large. Allocating pinned memory
 // takes 0.4 ms for each MiB (measured on an H200's host).
 static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging, size_t size,
                                   spyi_text *error) {
@@ -4330,8 +4391,8 @@ static spy_status spyi_cuda_upload_staged(spyi_cuda_gpu *gpu, spyi_cu_pointer to
                                           uint64_t size, spyi_text *error) {
     spyi_copy_team team;
     const size_t most = spyi_cuda_piece(size);
-    uint64_t posted = 0, sent = 0; // bytes
-    uint32_t pieces = 0;           // posted
+    uint64_t posted = 0, sent = 0; // both count bytes
+    uint32_t pieces = 0;           // counts the pieces that were posted
     spyi_cuda_staging *last = NULL;
     spy_status status = SPY_OK;
     spyi_copy_begin(&team, spyi_copy_threads((size_t)size), false);
@@ -4374,7 +4435,8 @@ SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *base, const spyi_work *work, spyi_
         spyi_cuda_leave(gpu, pushed);
         return status;
     }
-    if (size <= SPYI_CUDA_SMALL_UPLOAD || gpu->base.captured) // captured: each launch uploads it again
+    if (size <= SPYI_CUDA_SMALL_UPLOAD || gpu->base.captured) // each launch of captured work uploads the data
+                                                              // again
         status = spyi_cuda_upload_page(gpu, at, data, size, error);
     else if (spyi_cuda_is_pinned(gpu, data)) status = spyi_cuda_upload_pinned(gpu, at, data, size, error);
     else status = spyi_cuda_upload_staged(gpu, at, (const char *)data, size, error);
@@ -4407,8 +4469,8 @@ static spy_status spyi_cuda_download_staged(spyi_cuda_gpu *gpu, char *data, spyi
                                             uint64_t size, spyi_cu_stream stream, spyi_text *error) {
     spyi_copy_team team;
     const size_t most = spyi_cuda_piece(size);
-    uint64_t asked = 0, taken = 0; // bytes
-    uint32_t ask = 0, take = 0;    // pieces
+    uint64_t asked = 0, taken = 0; // both count bytes
+    uint32_t ask = 0, take = 0;    // both count pieces
     spy_status status = SPY_OK;
     spyi_copy_begin(&team, spyi_copy_threads((size_t)size), true);
     while (taken < size && status == SPY_OK) {
@@ -4519,11 +4581,12 @@ SPYI_COLD_BEGIN
 // >>formats
 
 typedef struct spyi_cuda_format {
-    uint8_t format, array, channels; // spy_format, CUarray_format, number of channels
-    uint8_t view;                    // CUresourceViewFormat
+    uint8_t format, array, channels; // the members are a spy_format, a CUarray_format and the number of
+                                     // channels
+    uint8_t view;                    // a CUresourceViewFormat
 } spyi_cuda_format;
 
-enum { // CUarray_format
+enum { // These are values of CUarray_format.
     SPYI_CU_UINT8 = 1,
     SPYI_CU_UINT16 = 2,
     SPYI_CU_UINT32 = 3,
@@ -4640,7 +4703,8 @@ SPYI_FN spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc 
                               : gpu->cu.Array3DCreate(&array, &info);
     if (result == SPYI_CU_OK) {
         image->handle = (uint64_t)(uintptr_t)array;
-        image->memory = desc->levels > 1 ? (void *)gpu : array; // destroy tells the two kinds apart by it
+        image->memory = desc->levels > 1 ? (void *)gpu : array; // spyi_cuda_destroy_image() tells mipmapped
+                                                                // arrays from others by this member
         for (uint32_t level = 0; level < desc->levels; level++) {
             size_t width = spyi_cuda_level_size(desc->width, level),
                    height = spyi_cuda_level_size(desc->height, level),
@@ -4685,7 +4749,7 @@ typedef struct spyi_cuda_sampler {
 
 SPYI_FN spy_status spyi_cuda_create_sampler(spyi_gpu *base, const spy_sampler_desc *desc, uint64_t *sampler,
                                             spyi_text *error) {
-    static const uint8_t modes[] = { 0, 0, 2, 1, 3, 2 }; // CUaddress_mode by spy_address_mode
+    static const uint8_t modes[] = { 0, 0, 2, 1, 3, 2 }; // the CUaddress_mode of each spy_address_mode
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_cuda_sampler *made;
     *sampler = 0;
@@ -4747,7 +4811,7 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
     memset(&part, 0, sizeof part);
     resource.type = of->levels > 1 ? SPYI_CU_RESOURCE_MIPMAPPED : SPYI_CU_RESOURCE_ARRAY;
     resource.array = (void *)(uintptr_t)image->handle;
-    if (of->levels > 1 && desc->level_count == 1) { // one level is an array of its own
+    if (of->levels > 1 && desc->level_count == 1) { // CUDA makes each level an array of its own
         spyi_cu_result result = spyi_cuda_level(gpu, image->handle, of, desc->first_level, &resource.array);
         if (result != SPYI_CU_OK) return result;
         resource.type = SPYI_CU_RESOURCE_ARRAY;
@@ -4766,7 +4830,8 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
     if (of->array || of->type == SPY_TEXTURE_TYPE_CUBE) part.depth = desc->layer_count;
     if (sampler != NULL) {
         texture = sampler->desc;
-    } else { // for loads: those of 1-D textures are samples (prelude.cuh), which the levels' limit would hold at level 0
+    } else { // this is a view for loads: those of 1-D textures are samples (prelude.cuh), which the levels'
+             // limit would hold at level 0
         texture.address[0] = texture.address[1] = texture.address[2] = SPYI_CU_ADDRESS_CLAMP;
         texture.max_level = 1000.0f;
     }
@@ -4778,7 +4843,8 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
         texture.flags |= SPYI_CU_TEXTURE_INTEGER;
         texture.filter = texture.mip_filter = 0;
     }
-    if (of->type == SPY_TEXTURE_TYPE_CUBE) texture.flags |= SPYI_CU_TEXTURE_SEAMLESS; // refused for others
+    // CUDA refuses this flag for other types
+    if (of->type == SPY_TEXTURE_TYPE_CUBE) texture.flags |= SPYI_CU_TEXTURE_SEAMLESS;
     if (desc->format == SPY_FORMAT_RGBA8_UNORM_SRGB) texture.flags |= SPYI_CU_TEXTURE_SRGB;
     return gpu->cu.TexObjectCreate(view, &resource, &texture, whole ? NULL : &part);
 }
@@ -4818,7 +4884,7 @@ SPYI_FN void spyi_cuda_destroy_view(spyi_gpu *base, uint64_t view, bool stored) 
     spyi_cuda_leave_relaxed(gpu, entered);
 }
 
-// Slang makes the texture or surface object itself of a handle.
+// The texture or surface object itself is Slang's handle.
 SPYI_FN spy_status spyi_cuda_add_handle(spyi_gpu *base, const spyi_binding *binding, uint64_t *handle,
                                         spyi_text *error) {
     (void)base;
@@ -4834,7 +4900,7 @@ SPYI_FN void spyi_cuda_remove_handle(spyi_gpu *base, spyi_binding_kind kind, uin
 
 // >>work
 
-// One end of a copy: texels of an image. Layers are the third dimension of arrays.
+// Describes one end of a copy, which is texels of an image. Layers are the third dimension of arrays.
 static spyi_cu_result spyi_cuda_image_end(spyi_cuda_gpu *gpu, uint64_t handle, const spyi_image_desc *desc,
                                           const spyi_image_box *box, spyi_cu_copy_end *end) {
     memset(end, 0, sizeof *end);
@@ -4920,7 +4986,7 @@ static uint32_t spyi_cuda_half(float value) {
     sign = bits >> 16 & 0x8000u;
     exponent = (int32_t)(bits >> 23 & 255u) - 127 + 15;
     mantissa = bits & 0x7fffffu;
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return sign | 0x7e00u; // not a number
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return sign | 0x7e00u; // the number is not a number (NaN)
     if (exponent >= 31) return sign | 0x7c00u;
     if (exponent <= 0) {
         if (exponent < -10) return sign;
@@ -4935,7 +5001,7 @@ static uint32_t spyi_cuda_half(float value) {
     return sign | (bits + (mantissa > 0x1000u || (mantissa == 0x1000u && (bits & 1u))));
 }
 
-// Writes the bytes of a texel of one colour.
+// Writes the bytes of a texel that has the given colour.
 static void spyi_cuda_texel(const spyi_cuda_format *format, const spy_clear_color *color, uint8_t *out) {
     uint32_t size = spyi_cuda_channel_bytes(format);
     bool integer = spyi_cuda_is_integer(format);
@@ -4947,7 +5013,7 @@ static void spyi_cuda_texel(const spyi_cuda_format *format, const spy_clear_colo
             bool is_signed = format->array == SPYI_CU_SINT8 || format->array == SPYI_CU_SINT16;
             double most = size == 1 ? (is_signed ? 127.0 : 255.0) : is_signed ? 32767.0 : 65535.0;
             double value = (double)color->floats[c], least = is_signed ? -1.0 : 0.0;
-            value = value >= least ? value > 1.0 ? 1.0 : value : least; // not a number becomes the least
+            value = value >= least ? value > 1.0 ? 1.0 : value : least; // a NaN becomes the least value
             if (format->format == SPY_FORMAT_RGBA8_UNORM_SRGB && c < 3)
                 value = value <= 0.0031308 ? value * 12.92 : 1.055 * pow(value, 1.0 / 2.4) - 0.055;
             bits = (uint32_t)(int32_t)floor(value * most + 0.5);
@@ -5074,7 +5140,8 @@ SPYI_FN void spyi_cuda_destroy_blit(spyi_cuda_gpu *gpu) {
     if (gpu->blit_module != NULL) (void)gpu->cu.ModuleUnload(gpu->blit_module);
 }
 
-// Takes memory for the texels of a box, and describes it to the kernel and to a copy without gaps.
+// Takes memory for the texels of a box. Describes it to the kernel, and to a copy between the image and
+// memory without gaps.
 static spy_status spyi_cuda_blit_side(spyi_cuda_gpu *gpu, const spyi_image_desc *desc,
                                       const spyi_image_box *box, spyi_cuda_side *side, spyi_cu_copy_end *end,
                                       spyi_text *error) {
@@ -5639,7 +5706,7 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_graph_pays,
     spyi_cuda_watch,
     &spyi_cuda_images,
-    NULL, // no raster
+    NULL, // CUDA has no raster
     SPYI_TARGET_CUDA,
 };
 // clang-format on

@@ -25,7 +25,7 @@ extern "C" {
 // lavapipe of Debian 12 and all current GPU drivers have all of them. Threads: any.
 SPY_API const spy_backend *spy_vk_backend(void);
 
-// PFN_vkVoidFunction and PFN_vkGetInstanceProcAddr.
+// Have the same types as PFN_vkVoidFunction and PFN_vkGetInstanceProcAddr.
 typedef void (*spy_vk_void_func)(void);
 typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, const char *name);
 
@@ -34,13 +34,13 @@ typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, c
 // be set too. They must outlive the spy_device, and the VkDevice must have what spy_vk_required_features()
 // lists.
 typedef struct spy_vk_desc {
-    spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL means that of the Vulkan loader
+    spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL means the function of the Vulkan loader
     void *instance;                     // VkInstance
     void *physical_device;              // VkPhysicalDevice
     void *device;                       // VkDevice
     void *queue;                        // VkQueue with compute, and with graphics for draws
     uint32_t queue_family;
-    uint32_t api_version;               // with which the instance was created; 0 means VK_API_VERSION_1_3
+    uint32_t api_version; // the API version that the instance was created with; 0 means VK_API_VERSION_1_3
     void (*lock_queue)(void *user_data);   // called before and after each use of the queue; NULL means that
                                            // only the library uses the queue
     void (*unlock_queue)(void *user_data);
@@ -48,16 +48,18 @@ typedef struct spy_vk_desc {
     const char *const *enabled_features;   // the members of spy_vk_required_features().optional_features that
                                            // `device` was created with; other optional features count as
                                            // missing, because Vulkan cannot be asked for them
-    uint32_t enabled_feature_count;        // number of enabled_features
+    uint32_t enabled_feature_count;        // the number of enabled_features
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_vk_desc;
 
-// Fills *desc with the Vulkan objects of a device, so that another spy_device can be created on them. From then
-// on both devices take a lock around each use of the queue. What *desc points to belongs to `device`, which must
-// outlive the other spy_device. SPY_ERROR_INVALID_ARGUMENT for a device of another backend. Threads: any.
+// Fills *desc with the Vulkan objects of a device, so that another spy_device can be created on them. From
+// then on both devices take a lock around each use of the queue. What *desc points to belongs to `device`,
+// which must outlive the other spy_device. Returns SPY_ERROR_INVALID_ARGUMENT for a device of another
+// backend. Threads: any.
 SPY_API spy_status spy_vk_share_device(spy_device *device, spy_vk_desc *desc);
 
-// What an engine's VkDevice must be created with. The strings and arrays are valid until the process ends.
+// The extensions and features that an engine's VkDevice must be created with. The strings and arrays are
+// valid until the process ends.
 typedef struct spy_vk_requirements {
     uint32_t api_version;               // lowest VkApplicationInfo.apiVersion and device version
     const char *const *extensions;      // device extensions that must be enabled
@@ -71,7 +73,7 @@ typedef struct spy_vk_requirements {
     uint32_t optional_extension_count;
 } spy_vk_requirements;
 
-// Returns what an engine's VkDevice must be created with. Threads: any.
+// Returns the extensions and features that an engine's VkDevice must be created with. Threads: any.
 SPY_API spy_vk_requirements spy_vk_required_features(void);
 
 // The largest number of names in spy_vk_features.
@@ -131,8 +133,8 @@ SPY_API spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recordin
 // after, orders the library's work and the caller's. Threads: any.
 SPY_API spy_status spy_vk_get_command_buffer(spy_device *device, void **command_buffer);
 
-// The device's next submission waits for / signals this VkSemaphore. `value` is that of a timeline semaphore;
-// 0 for a binary semaphore. Threads: any.
+// Make the device's next submission wait for, or signal, this VkSemaphore. `value` is the value of a timeline
+// semaphore; 0 for a binary semaphore. Threads: any.
 SPY_API spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 SPY_API spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 
@@ -140,7 +142,7 @@ SPY_API spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphor
 // the usages storage buffer, shader device address, transfer source and transfer destination; for group
 // counts also indirect buffer, and for Buffer<T> and RWBuffer<T> also uniform and storage texel buffer.
 // desc->data must be NULL. The buffer must outlive the tensor and all calls with it. The caller releases the
-// tensor. NULL on failure. Threads: any.
+// tensor. Returns NULL on failure. Threads: any.
 SPY_API spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes,
                                          uint64_t size_bytes, const spy_tensor_desc *desc);
 // Sets *buffer to the VkBuffer of a tensor and *offset_bytes to the position of its first element. Threads:
@@ -202,7 +204,7 @@ SPY_API spy_status spy_vk_release_shared_semaphore(spy_device *device, uint64_t 
 // with the program's libvulkan or volk. A function that the backend calls must have a line here.
 
 // Vulkan headers from 1.3.204 on will do, with or without VK_NO_PROTOTYPES, also if the program or its volk.h
-// has included them before: only their types and constants are used.
+// has included them before, because only their types and constants are used.
 #ifndef VULKAN_CORE_H_
 #ifdef __has_include
 #if !__has_include(<vulkan/vulkan.h>)
@@ -216,8 +218,8 @@ SPY_API spy_status spy_vk_release_shared_semaphore(spy_device *device, uint64_t 
 #error "slangpy_vk.h needs Vulkan headers of version 1.3.204 or later, but found older ones"
 #endif
 
-// Functions of the instance, from vkGetInstanceProcAddr. spyi_vk_instance has a member for each, named without "vk".
-// An instance that lacks one is refused.
+// The functions of the instance, which come from vkGetInstanceProcAddr. spyi_vk_instance has a member for
+// each, named without "vk". An instance that lacks one is refused.
 #define SPYI_VK_INSTANCE_FUNCTIONS(X)                                                                        \
     X(DestroyInstance)                                                                                       \
     X(EnumeratePhysicalDevices)                                                                              \
@@ -234,7 +236,8 @@ SPY_API spy_status spy_vk_release_shared_semaphore(spy_device *device, uint64_t 
     X(CreateDevice)                                                                                          \
     X(GetDeviceProcAddr)
 
-// Functions of the device, from vkGetDeviceProcAddr. Vulkan 1.2 has all of them; a device that lacks one is refused.
+// The functions of the device, which come from vkGetDeviceProcAddr. Vulkan 1.2 has all of them; a device that
+// lacks one is refused.
 #define SPYI_VK_DEVICE_FUNCTIONS(X)                                                                          \
     X(vkAllocateCommandBuffers)                                                                              \
     X(vkAllocateDescriptorSets)                                                                              \
@@ -323,7 +326,8 @@ SPY_API spy_status spy_vk_release_shared_semaphore(spy_device *device, uint64_t 
     X(vkUpdateDescriptorSets)                                                                                \
     X(vkWaitSemaphores)
 
-// Functions of device extensions and of Vulkan 1.3. Their member is NULL where the driver does not have them.
+// The functions of device extensions and of Vulkan 1.3. Their member is NULL where the driver does not have
+// them.
 #define SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(X)                                                                 \
     X(vkCmdBeginRendering)                                                                                   \
     X(vkCmdEndRendering)                                                                                     \
@@ -349,33 +353,38 @@ typedef struct spyi_vk_functions {
 #error "slangpy_vk.h needs a 64-bit target: Vulkan's handles are pointers there"
 #endif
 
-// C++ refuses `= { 0 }` where the first member is an enum.
+// Sets a variable to zero, because C++ refuses `= { 0 }` where the first member is an enum.
 #define SPYI_VK_ZERO(x) memset(&(x), 0, sizeof(x))
 
 // A batch is the work of one submission, in one command buffer.
-#define SPYI_VK_BATCHES 16u            // batches in flight; the next one waits for the oldest
-#define SPYI_VK_BATCH_WORK 512u        // recorded operations at which a batch is submitted
-#define SPYI_VK_BATCH_BYTES (8u << 20) // bytes of blocks and small uploads at which a batch is submitted
+// The number of batches in flight; a further one waits for the oldest.
+#define SPYI_VK_BATCHES 16u
+#define SPYI_VK_BATCH_WORK 512u // the number of recorded operations at which a batch is submitted
+// The bytes of blocks and small uploads at which a batch is submitted.
+#define SPYI_VK_BATCH_BYTES (8u << 20)
 // A submission because the queue is idle (8-10 us each on an H200) is followed by a pause of SHARE times its
 // duration, at least MIN_NS and at most MAX_NS long.
 #define SPYI_VK_IDLE_SHARE 32u
 #define SPYI_VK_IDLE_MIN_NS 40000u
 #define SPYI_VK_IDLE_MAX_NS 300000u
-#define SPYI_VK_POLL_NS 10000u                // time between two checks whether the queue is idle
-#define SPYI_VK_SPIN_NS 50000u                // time that a wait spins before it blocks: 15 us instead of 23
-#define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // bytes of a page, for parameter blocks and small uploads
-#define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // bytes of free pages that are kept for later batches
-#define SPYI_VK_SMALL_UPLOAD 65536u // uploads up to this size go through a page, larger ones through staging
-#define SPYI_VK_STAGING_SIZE ((size_t)16 << 20) // most bytes of a staging buffer
+#define SPYI_VK_POLL_NS 10000u // the time between two checks whether the queue is idle
+// The time that a wait spins before it blocks, which takes 15 us instead of 23.
+#define SPYI_VK_SPIN_NS 50000u
+#define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // the bytes of a page, for parameter blocks and small uploads
+#define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // the bytes of free pages that are kept for later batches
+// Uploads up to this size go through a page, larger ones through staging.
+#define SPYI_VK_SMALL_UPLOAD 65536u
+#define SPYI_VK_STAGING_SIZE ((size_t)16 << 20) // the most bytes of a staging buffer
 #define SPYI_VK_STAGING_COUNT 4u // half of the staging buffers are the GPU's, half the copy team's
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least 32
-#define SPYI_VK_RECENT 8u        // kernels of a batch that are named when the device is lost
-#define SPYI_VK_LABELS 8u        // open debug labels that are shown; deeper ones are left out
-#define SPYI_VK_WRITTEN 32u      // targets after which a pass waits for earlier passes in any case
-#define SPYI_VK_SEMAPHORES 16u   // most semaphores of an engine in one submission
+#define SPYI_VK_RECENT 8u        // the number of kernels of a batch that are named when the device is lost
+#define SPYI_VK_LABELS 8u        // the number of open debug labels that are shown; deeper ones are left out
+#define SPYI_VK_WRITTEN 32u // the number of targets after which a pass waits for earlier passes in any case
+#define SPYI_VK_SEMAPHORES 16u // the most semaphores of an engine in one submission
 
 // >>features
-// The only list of features. X(struct, member): the struct is a member of spyi_vk_feature_set.
+// The list of required features, as X(struct, member), where the struct is a member of spyi_vk_feature_set.
+// There is no other list.
 #define SPYI_VK_REQUIRED_FEATURES(X)                                                                         \
     X(core.features, shaderInt64)                                                                            \
     X(v12, timelineSemaphore)                                                                                \
@@ -485,7 +494,8 @@ typedef struct spyi_vk_functions {
 
 typedef enum spyi_vk_feature {
 #define SPYI_VK_FEATURE_ENUM(where, name) SPYI_VK_FEATURE_##name,
-    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_ENUM) SPYI_VK_FEATURE_REQUIRED, // number of required features
+    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_ENUM) SPYI_VK_FEATURE_REQUIRED, // the number of required
+                                                                              // features
     SPYI_VK_FEATURE_BEFORE_OPTIONAL = SPYI_VK_FEATURE_REQUIRED - 1,
     SPYI_VK_OPTIONAL_FEATURES(SPYI_VK_FEATURE_ENUM)
 #undef SPYI_VK_FEATURE_ENUM
@@ -560,16 +570,17 @@ typedef struct spyi_vk_feature_set {
 // >>instance
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
-    void *library; // the loader; NULL means that the engine gave get_proc
+    void *library; // the library of the loader; NULL means that the engine gave get_proc
     PFN_vkGetInstanceProcAddr get_proc;
     VkInstance handle;
     bool owned;           // the library made the instance
-    uint32_t api_version; // the apiVersion that the instance was made with
+    uint32_t api_version; // the apiVersion with which the instance was made
 #define SPYI_VK_INSTANCE_MEMBER(name) PFN_vk##name name;
     SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_INSTANCE_MEMBER)
 #undef SPYI_VK_INSTANCE_MEMBER
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger;
-    PFN_vkSetDebugUtilsObjectNameEXT set_name; // the next four are NULL without VK_EXT_debug_utils
+    PFN_vkSetDebugUtilsObjectNameEXT set_name; // this function and the label functions are NULL without
+                                               // VK_EXT_debug_utils
     PFN_vkCmdBeginDebugUtilsLabelEXT begin_label;
     PFN_vkCmdEndDebugUtilsLabelEXT end_label;
     PFN_vkCmdInsertDebugUtilsLabelEXT insert_label;
@@ -580,34 +591,35 @@ typedef struct spyi_vk_instance {
 
 typedef struct spyi_vk_adapter {
     VkPhysicalDevice handle;
-    uint32_t index;       // from 1, in the order of vkEnumeratePhysicalDevices
+    uint32_t index;       // a number from 1 on, in the order of vkEnumeratePhysicalDevices
     uint32_t api_version; // the lower one of the device's and the instance's version
     VkPhysicalDeviceLimits limits;
     VkPhysicalDeviceMemoryProperties memory;
-    uint64_t max_allocation; // bytes
+    uint64_t max_allocation; // the most bytes of an allocation
     uint32_t max_push_descriptors;
-    uint32_t subgroup_operations; // VkSubgroupFeatureFlags in compute kernels
+    uint32_t subgroup_operations; // the VkSubgroupFeatureFlags that compute kernels may use
     uint32_t queue_family;
-    uint32_t lane_family;                  // family of the queue for downloads; may equal queue_family
-    uint32_t graphics_families;            // bit n: queue family n can draw
-    uint32_t timestamp_bits;               // 0 means no timestamps
+    uint32_t lane_family;                  // the family of the queue for downloads, which may be queue_family
+    uint32_t graphics_families;            // bit n says that queue family n can draw
+    uint32_t timestamp_bits;               // 0 means that there are no timestamps
     bool features[SPYI_VK_FEATURE_COUNT];  // features that kernels may use, which the device has enabled
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
-    uint32_t handle_counts[SPYI_HANDLE_KINDS]; // elements of the table of handles
+    uint32_t handle_counts[SPYI_HANDLE_KINDS]; // the number of elements in the table of handles
     bool matrices; // cooperative matrices as SPY_FEATURE_COOPERATIVE_MATRIX says, if the feature is enabled
-    bool float_controls[5]; // 32-bit: keep denorms, flush them; signed zero inf nan; round to even, to zero
+    bool float_controls[5]; // for 32-bit floats: keep denorms, flush them, signed zero inf nan, round to
+                            // even, round to zero
     spy_device_info info;
-    char refusal[256]; // why the adapter cannot be used; "": it can be
+    char refusal[256]; // the reason why the adapter cannot be used; "" means that it can
 } spyi_vk_adapter;
 
 // >>the device
 
-// Memory of parameter blocks, uniform buffers and small uploads of one batch or recording.
+// The memory of parameter blocks, uniform buffers and small uploads of one batch or recording.
 typedef struct spyi_vk_page {
     struct spyi_vk_page *next;
-    spyi_chunk chunk;    // mapped
-    size_t used;         // bytes
+    spyi_chunk chunk;    // is mapped
+    size_t used;         // the number of bytes in use
     VkBufferView *views; // views that the same work uses, destroyed when it has ended
     uint32_t view_count, view_capacity;
 } spyi_vk_page;
@@ -622,7 +634,7 @@ typedef struct spyi_vk_free_handle {
 typedef struct spyi_vk_handles {
     VkDescriptorSetLayout layout;
     VkDescriptorPool pool;
-    VkDescriptorSet set;              // VK_NULL_HANDLE: the table has not been made
+    VkDescriptorSet set;              // VK_NULL_HANDLE means that the table has not been made
     uint32_t used[SPYI_HANDLE_KINDS]; // elements from this number on have never been taken
     spyi_vk_free_handle *free[SPYI_HANDLE_KINDS];
     uint32_t free_count[SPYI_HANDLE_KINDS], free_capacity[SPYI_HANDLE_KINDS];
@@ -633,24 +645,25 @@ typedef struct spyi_vk_handles {
 typedef struct spyi_vk_batch {
     VkCommandPool pool;
     VkCommandBuffer commands;
-    uint64_t number; // number of the last batch that was recorded here; 0 if there is none
+    uint64_t number; // the number of the last batch that was recorded here; 0 means none
     spyi_vk_page *pages;
-    spyi_kernel *recent[SPYI_VK_RECENT]; // the batch's last kernels, a ring
-    uint32_t recent_count;               // number of all kernels of the batch
+    spyi_kernel *recent[SPYI_VK_RECENT]; // a ring of the batch's last kernels
+    uint32_t recent_count;               // counts all kernels of the batch
 } spyi_vk_batch;
 
 // A buffer for large transfers.
 typedef struct spyi_vk_staging {
-    spyi_chunk chunk;   // size 0: not allocated yet
-    size_t used;        // bytes in use, uploads only
-    uint64_t number;    // the last batch (uploads) or lane submission (downloads) that uses the buffer
-    VkCommandPool pool; // downloads only
+    spyi_chunk chunk;   // size 0 means not allocated yet
+    size_t used;        // the bytes in use, for uploads only
+    uint64_t number;    // the number of the last batch (uploads) or lane submission (downloads) that uses the
+                        // buffer
+    VkCommandPool pool; // for downloads only
     VkCommandBuffer commands;
 } spyi_vk_staging;
 
 typedef struct spyi_vk_semaphores {
     uint32_t count;
-    VkSemaphore handles[SPYI_VK_SEMAPHORES + 1]; // one more for the library's timeline
+    VkSemaphore handles[SPYI_VK_SEMAPHORES + 1]; // there is one more for the library's timeline
     uint64_t values[SPYI_VK_SEMAPHORES + 1];
 } spyi_vk_semaphores;
 
@@ -660,17 +673,18 @@ typedef struct spyi_vk_run {
     uint32_t first, count;
     VkDescriptorType type;
     bool images;     // the bindings are textures or samplers
-    VkFormat format; // format of a typed buffer's elements; VK_FORMAT_UNDEFINED means that the buffers are
-                     // not typed
+    VkFormat format; // the format of a typed buffer's elements; VK_FORMAT_UNDEFINED means that the buffers
+                     // are not typed
 } spyi_vk_run;
 
 // The inputs of a pipeline layout. Unused parameters are zero, so that equal shapes have equal bytes.
 typedef struct spyi_vk_shape {
-    VkShaderStageFlags stages; // that have the inputs: compute, or vertex and fragment
-    uint32_t push_size; // bytes of push constants, a multiple of 4: the block, or 8 for the block's address
+    VkShaderStageFlags stages; // the stages that have the inputs: compute, or vertex and fragment
+    uint32_t push_size; // the bytes of push constants, a multiple of 4: those of the block, or 8 for the
+                        // block's address
     uint32_t handles;   // 1 if set SPYI_HANDLE_SET is the table of handles, otherwise 0
     uint32_t count;
-    spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // parameters with bindings, and uniform buffers
+    spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // the parameters with bindings, and the uniform buffers
 } spyi_vk_shape;
 
 // A pipeline layout, which all kernels of equal shape share.
@@ -683,45 +697,47 @@ typedef struct spyi_vk_layout {
 
 typedef struct spyi_vk_kernel {
     spyi_kernel_base base; // must come first
-    size_t size;           // bytes of the object: a spyi_vk_kernel or spyi_vk_raster
+    size_t size;           // the bytes of the object, which is a spyi_vk_kernel or spyi_vk_raster
     VkPipeline pipeline;
     VkPipelineLayout layout;
     VkPipelineBindPoint bind_point;
-    VkShaderStageFlags stages; // stages that use the layout's inputs
-    uint32_t push_size;        // bytes of push constants
+    VkShaderStageFlags stages; // the stages that use the layout's inputs
+    uint32_t push_size;        // the bytes of push constants
     uint32_t run_count;
     spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
-    bool block_by_address; // the block lies in a page; its address is pushed
-    char label[64];        // for messages; longer labels are cut off
+    bool block_by_address; // the block lies in a page, and its address is pushed
+    char label[64];        // the label for messages; a longer one is cut off
 } spyi_vk_kernel;
 
 // A pipeline of vertex and fragment shaders.
 typedef struct spyi_vk_raster {
     spyi_vk_kernel kernel;                                   // must come first
-    uint8_t target_formats[SPYI_MOST_TARGETS], depth_format; // spy_format; NONE: there is no such target
+    uint8_t target_formats[SPYI_MOST_TARGETS], depth_format; // each is a spy_format; NONE means that there is
+                                                             // no such target
     uint8_t target_count, samples;
-    bool blend_color, stencil_reference; // draws set them; without, the pipeline has no use for them
+    bool blend_color, stencil_reference; // draws set these; otherwise the pipeline has no use for them
 } spyi_vk_raster;
 
-// What a pass draws into, and the pass that is open.
+// The targets of a pass, and the state of the pass that is open.
 typedef struct spyi_vk_pass {
     // The command buffer; NULL means that no pass is open. While one is open, spyi_vk_gpu.commands is NULL, so that
     // all other work takes the way through spyi_vk_begin(), which ends the pass.
     VkCommandBuffer commands;
     uint64_t views[SPYI_MOST_TARGETS], resolves[SPYI_MOST_TARGETS], depth;
     uint32_t target_count, width, height, layers;
-    // What draws have set in the command buffer, where it stays from pass to pass. bound NULL: nothing. The blend colour
-    // and the stencil reference are those of `bound`.
+    // The state that draws have set in the command buffer, where it stays from pass to pass. `bound` NULL
+    // means that nothing is set. The blend colour and the stencil reference are those of `bound`.
     const spyi_vk_raster *bound;
     float viewport[6];
     int32_t scissor[4];
     float blend_color[4];
     uint32_t stencil_reference;
-    spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES], indices; // buffers: of the last draw that had any
+    spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES], indices; // `buffers` are those of the last draw that had
+                                                             // any
     uint32_t buffer_count;
     bool short_indices;
-    spyi_binding bindings[SPYI_VK_MAX_BINDINGS]; // that were pushed for `bound`
-    bool pushed;                                 // ... and may be compared with those of a draw
+    spyi_binding bindings[SPYI_VK_MAX_BINDINGS]; // the bindings that were pushed for `bound`
+    bool pushed;                                 // `bindings` may be compared with those of a draw
 } spyi_vk_pass;
 
 // Passes of devices without dynamic rendering, and their targets (render_pass.c).
@@ -733,9 +749,9 @@ typedef struct spyi_vk_framebuffer spyi_vk_framebuffer;
 // first to last, which no other work has.
 typedef struct spyi_vk_recording {
     struct spyi_vk_recording *next; // the recording that was begun after it
-    uint64_t serial;                // counts from 1; part of its id
+    uint64_t serial;                // a number that counts from 1 and is part of the recording's id
     uint64_t first, last;           // last is 0 until the recording has ended
-    bool used;                      // something was recorded
+    bool used;                      // something was recorded into it
     spyi_vk_page *pages;
 } spyi_vk_recording;
 
@@ -748,68 +764,69 @@ typedef struct spyi_vk_gpu {
     bool owned; // the library made the device
     bool lost;
 
-    // Recording. base.open is the number of the open batch, which is being recorded. Lower numbers are
-    // batches that were submitted, and recordings of an engine. The timeline semaphore counts batches: it
-    // never gets a recording's number.
+    // These members are for recording. base.open is the number of the open batch, which is being recorded.
+    // Lower numbers are batches that were submitted, and recordings of an engine. The timeline semaphore
+    // counts batches: it never gets a recording's number.
     VkCommandBuffer commands; // the command buffer to record into; NULL means that none has begun, or a pass
                               // is open
     spyi_vk_pass pass;        // the open pass of draws
-    bool draws;               // something was drawn: barriers wait for the stages of draws, too
+    bool draws;               // something was drawn, so barriers wait for the stages of draws, too
     // Images that passes of batches have drawn into since the last barrier for targets.
     uint64_t written[SPYI_VK_WRITTEN];
     uint32_t written_count;
-    bool own_draws;         // ... in a batch, after which the queue's earlier work is ordered before draws
-    bool dynamic_rendering; // the device has it; else spyi_vk_render_pass
-    spyi_vk_kernel *bound;  // kernel whose pipeline is bound in `commands`
-    uint64_t submitted;     // number of the last batch that was submitted
+    bool own_draws;         // something was drawn in a batch, after which the queue's earlier work is ordered
+                            // before draws
+    bool dynamic_rendering; // the device has dynamic rendering; otherwise spyi_vk_render_pass is used
+    spyi_vk_kernel *bound;  // the kernel whose pipeline is bound in `commands`
+    uint64_t submitted;     // the number of the last batch that was submitted
     uint64_t finished;      // batches up to this number had finished at the last look
-    uint32_t work;          // operations in the open batch
-    size_t work_bytes;      // bytes that the open batch uses in pages
-    uint64_t next_poll_ns;  // no check whether the queue is idle before this time
-    spyi_vk_batch *batch;   // slot of the open batch; NULL means that it has not begun
+    uint32_t work;          // the number of operations in the open batch
+    size_t work_bytes;      // the bytes that the open batch uses in pages
+    uint64_t next_poll_ns;  // before this time the queue is not checked for being idle
+    spyi_vk_batch *batch;   // the slot of the open batch; NULL means that it has not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
-    // Recordings into an engine's command buffers.
+    // These members are for recordings into an engine's command buffers.
     VkCommandBuffer external; // the engine's command buffer of the open recording; NULL means that none is
                               // open
     bool external_used;       // work with the number base.open was recorded into `external`
     spyi_vk_recording *first_recording; // recordings not reported as executed, oldest first
     spyi_vk_recording *last_recording;
-    spyi_vk_recording *free_recordings; // unused objects
-    uint64_t recording_serial;          // serial of the last recording that was begun
-    uint64_t recording_tag;             // upper bits of the ids of this device's recordings
-    spyi_vk_semaphores waits, signals;  // an engine's semaphores for the next submission
+    spyi_vk_recording *free_recordings; // a list of unused objects
+    uint64_t recording_serial;          // the serial of the last recording that was begun
+    uint64_t recording_tag;             // the upper bits of the ids of this device's recordings
+    spyi_vk_semaphores waits, signals;  // the semaphores of an engine for the next submission
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
-    spyi_mutex share_lock;                              // guards the queue, from spy_vk_share_device() on
+    spyi_mutex share_lock;                              // guards the queue from spy_vk_share_device() on
     bool shares;                                        // share_lock is in use
-    const char *shared_features[SPYI_VK_FEATURE_COUNT]; // the optional ones that are on
+    const char *shared_features[SPYI_VK_FEATURE_COUNT]; // the optional features that are on
 
-    // Transfers: uploads go through the main queue in order, downloads through a queue of their own, the
-    // lane.
+    // These members are for transfers: uploads go through the main queue in order, downloads through a queue
+    // of their own, the lane.
     spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
     uint32_t upload_next;
     spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
-    uint64_t download_left; // batch that still writes to download[0] after an interrupted wait; 0 if there is
-                            // none
-    VkQueue lane_queue;     // may equal queue
-    VkSemaphore lane;       // timeline of the lane
-    uint64_t lane_number;   // number of the last submission to the lane
+    uint64_t download_left; // the batch that still writes to download[0] after an interrupted wait; 0 means
+                            // that there is none
+    VkQueue lane_queue;     // may be the same as `queue`
+    VkSemaphore lane;       // the timeline of the lane
+    uint64_t lane_number;   // the number of the last submission to the lane
 
-    VkQueryPool queries;             // two timestamps; made when first used
-    uint64_t time_number;            // number of the batch of the last time_end; 0 if there is none
-    bool timing;                     // between time_begin and time_end
-    VkQueryPool marks;               // SPYI_TIME_SLOTS timestamps; made when first used
-    uint32_t label_depth;            // number of open labels
-    char labels[SPYI_VK_LABELS][64]; // names of the outermost open labels; longer names are cut off
+    VkQueryPool queries;  // two timestamps, which are made when first used
+    uint64_t time_number; // the number of the batch of the last time_end; 0 means that there is none
+    bool timing;          // true between time_begin and time_end
+    VkQueryPool marks;    // SPYI_TIME_SLOTS timestamps, which are made when first used
+    uint32_t label_depth; // the number of open labels
+    char labels[SPYI_VK_LABELS][64]; // the names of the outermost open labels; longer names are cut off
 
-    uint32_t memory_type[4]; // index of the VkMemoryType of each spyi_vk_memory
+    uint32_t memory_type[4]; // the index of the VkMemoryType of each spyi_vk_memory
     VkPipelineCache pipeline_cache;
-    size_t pipeline_bytes;  // size of the pipeline cache's data when it was made or last kept
+    size_t pipeline_bytes;  // the size of the pipeline cache's data when it was made or last kept
     spyi_mutex layout_lock; // guards the layouts and render passes
     spyi_vk_layout *layouts;
     spyi_vk_render_pass *render_passes;
@@ -825,11 +842,13 @@ typedef enum spyi_vk_memory {
     SPYI_VK_MEMORY_DEVICE = SPYI_MEMORY_DEVICE,
     SPYI_VK_MEMORY_READBACK = SPYI_MEMORY_READBACK,
     SPYI_VK_MEMORY_STAGING, // host memory that the host writes and the GPU copies
-    SPYI_VK_MEMORY_PAGE     // memory that the host writes and kernels read: if possible, mapped device memory
+    SPYI_VK_MEMORY_PAGE     // memory that the host writes and kernels read, which is mapped device memory if
+                            // possible
 } spyi_vk_memory;
 
 // >>features.c
-SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature); // bytes, of its VkBool32 in spyi_vk_feature_set
+SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature); // the byte offset of the feature's VkBool32 in
+                                                         // spyi_vk_feature_set
 SPYI_FN const char *spyi_vk_feature_name(uint32_t feature);
 SPYI_FN const char *spyi_vk_extension_name(uint32_t extension);
 // Fills in the sType and pNext members for an adapter whose extensions and api_version are known.
@@ -892,7 +911,7 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spy
                                 spyi_text *error);
 SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu);
-// Checks that the device takes so many parameters, bindings, textures and samplers.
+// Checks that the device takes this number of parameters, bindings, textures and samplers.
 SPYI_FN spy_status spyi_vk_check_interface(const spyi_vk_gpu *gpu, const spyi_interface *iface,
                                            spyi_text *error);
 // Makes an object of `size` bytes, which begins with a spyi_vk_kernel, with the layout of its inputs but no pipeline.
@@ -900,7 +919,8 @@ SPYI_FN spy_status spyi_vk_new_kernel(spyi_vk_gpu *gpu, const spyi_interface *if
                                       VkShaderStageFlags stages, size_t size, spyi_vk_kernel **kernel,
                                       spyi_text *error);
 SPYI_FN VkResult spyi_vk_make_module(spyi_vk_gpu *gpu, const void *code, size_t size, VkShaderModule *module);
-// Ends the making of a kernel, of which `what` gave this result. After an error frees the kernel.
+// Ends the making of a kernel, for which the function `what` gave this result. After an error frees the
+// kernel.
 SPYI_FN spy_status spyi_vk_end_kernel(spyi_vk_gpu *gpu, spyi_vk_kernel *kernel, const char *label,
                                       VkResult result, const char *what, spyi_kernel **out, spyi_text *error);
 
@@ -926,12 +946,12 @@ SPYI_FN spy_status spyi_vk_begin_render_pass(spyi_vk_gpu *gpu, VkCommandBuffer c
                                              const spyi_vk_raster *raster, const spyi_draw_work *draw,
                                              spyi_text *error);
 SPYI_FN void spyi_vk_forget_view(spyi_vk_gpu *gpu,
-                                 VkImageView view); // destroys the framebuffers that have it
+                                 VkImageView view); // destroys the framebuffers that have the view
 SPYI_FN void spyi_vk_destroy_render_passes(spyi_vk_gpu *gpu);
 
 // >>raster_work.c
 SPYI_FN spy_status spyi_vk_draw(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
-SPYI_FN void spyi_vk_end_pass(spyi_vk_gpu *gpu); // nothing where no pass is open
+SPYI_FN void spyi_vk_end_pass(spyi_vk_gpu *gpu); // does nothing where no pass is open
 
 // >>record.c
 SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
@@ -945,18 +965,19 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
 // Must be called after each recorded operation; submits the batch when it is full. With `urgent` somebody may
 // wait for the result, so that an idle queue gets the batch at once.
 SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error);
-// Records a barrier: all work recorded earlier is finished and visible to later work. With `counts` they are
-// also visible to the reading of indirect group counts.
+// Records a barrier: all work recorded earlier is finished and visible to later work. With `counts` its
+// writes are also visible to the reading of indirect group counts.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
-// Records what must come before work: the barrier and the transitions of images.
+// Records the barrier and the transitions of images that must come before work.
 SPYI_FN void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
                             bool counts);
 // Gives the layouts back after a failure, and returns `status`.
 SPYI_FN spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before, spy_status status);
-// Stages in which work runs that barriers order: those of draws only once there was one.
+// Returns the stages that barriers must order; those of draws are among them only once there was a draw.
 SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu);
 SPYI_FN void spyi_vk_describe_image(const spyi_binding *binding, VkDescriptorImageInfo *image);
-// Pushes a kernel's block, bindings and uniform buffers. bindings NULL: there are none, or they are pushed already.
+// Pushes a kernel's block, bindings and uniform buffers. `bindings` NULL means that there are none, or that
+// they are pushed already.
 SPYI_FN spy_status spyi_vk_push_inputs(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                        const spyi_vk_kernel *kernel, const void *block,
                                        const spyi_binding *bindings, const spyi_uniform *uniforms,
@@ -980,7 +1001,7 @@ SPYI_FN void spyi_vk_destroy_image_view(spyi_gpu *gpu, uint64_t view, bool store
 SPYI_FN spy_status spyi_vk_create_sampler(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
                                           spyi_text *error);
 SPYI_FN void spyi_vk_destroy_sampler(spyi_gpu *gpu, uint64_t sampler);
-SPYI_FN VkFormat spyi_vk_format(uint32_t format); // VK_FORMAT_UNDEFINED if Vulkan has no such format
+SPYI_FN VkFormat spyi_vk_format(uint32_t format); // returns VK_FORMAT_UNDEFINED if Vulkan has no such format
 // Returns the layout of an image's part in this use; `format` is a spy_format.
 SPYI_FN VkImageLayout spyi_vk_image_layout(uint32_t how, uint32_t format);
 SPYI_FN VkImageAspectFlags spyi_vk_aspects(uint32_t format);
@@ -994,8 +1015,8 @@ SPYI_FN spy_status spyi_vk_image_clear(spyi_gpu *gpu, const spyi_work *work, spy
 
 // >>mark.c
 SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
-SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // called when a batch begins
-SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // called when a batch ends
+SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // is called when a batch begins
+SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // is called when a batch ends
 SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
@@ -1011,8 +1032,8 @@ spyi_vk_poll(spyi_vk_gpu *gpu); // updates and returns gpu->finished, which igno
 SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
                                       uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error);
-// Returns the last batch with a number up to `number`, to which the timeline counts. 0 if there is none, or
-// it has finished.
+// Returns the last batch with a number up to `number`, to which the timeline counts. Returns 0 if there is
+// none, or if it has finished.
 SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number);
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
@@ -1028,7 +1049,7 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk 
 SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu);
 
 // >>engine.c
-// The parts of the public functions that need no spy_device.
+// These functions are the parts of the public functions that need no spy_device.
 SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer commands, uint64_t *id,
                                            spyi_text *error);
 SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error);
@@ -1054,7 +1075,7 @@ SPYI_COLD_BEGIN
 
 typedef struct spyi_vk_feature_entry {
     const char *name;
-    size_t offset; // byte offset of its VkBool32 in a spyi_vk_feature_set
+    size_t offset; // the byte offset of the feature's VkBool32 in a spyi_vk_feature_set
 } spyi_vk_feature_entry;
 
 static const spyi_vk_feature_entry spyi_vk_feature_entries[] = {
@@ -1133,13 +1154,13 @@ SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapt
 typedef enum spyi_vk_need {
     SPYI_VK_NEED_NOTHING,
     SPYI_VK_NEED_FEATURE,  // `value` or `other`, both spyi_vk_feature, must be enabled
-    SPYI_VK_NEED_SUBGROUP, // `value`: a VkSubgroupFeatureFlagBits
-    SPYI_VK_NEED_FLOAT     // `value`: index of spyi_vk_adapter.float_controls
+    SPYI_VK_NEED_SUBGROUP, // `value` is a VkSubgroupFeatureFlagBits
+    SPYI_VK_NEED_FLOAT     // `value` is an index into spyi_vk_adapter.float_controls
 } spyi_vk_need;
 
 typedef struct spyi_vk_capability {
     uint16_t number;
-    uint8_t need; // spyi_vk_need
+    uint8_t need; // a spyi_vk_need
     uint8_t value, other;
     const char *name;
 } spyi_vk_capability;
@@ -1154,12 +1175,12 @@ typedef struct spyi_vk_capability {
 #define SPYI_VK_CAP_FLOAT(number, name, index)                                                               \
     { number, SPYI_VK_NEED_FLOAT, index, 0, #name }
 
-// Source: SPIR-V 1.6, "Capability", and the Vulkan specification's appendix "Capabilities". A
-// capability that is not listed is refused.
+// The capabilities that the library knows. A capability that is not listed is refused. Source: SPIR-V 1.6,
+// "Capability", and the Vulkan specification's appendix "Capabilities".
 static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP(0, Matrix),
     SPYI_VK_CAP(1, Shader),
-    SPYI_VK_CAP_FEATURE(2, Geometry, geometryShader), // needed for a fragment shader's SV_PrimitiveID
+    SPYI_VK_CAP_FEATURE(2, Geometry, geometryShader), // a fragment shader's SV_PrimitiveID needs this
     SPYI_VK_CAP_FEATURE(9, Float16, shaderFloat16),
     SPYI_VK_CAP_FEATURE(10, Float64, shaderFloat64),
     SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64),
@@ -1293,18 +1314,19 @@ static bool spyi_vk_words_equal(const uint32_t *words, size_t count, const char 
 
 // >>writes to memory
 
-// Numbers of the SPIR-V specification.
+// These are numbers of the SPIR-V specification.
 enum {
     SPYI_SPIRV_TYPE_POINTER = 32,
     SPYI_SPIRV_STORE = 62,
     SPYI_SPIRV_COPY_MEMORY = 63,
     SPYI_SPIRV_IMAGE_WRITE = 99,
-    SPYI_SPIRV_FIRST_ATOMIC = 228, // OpAtomicStore; the numbers before it are loads, which write nothing
-    SPYI_SPIRV_LAST_ATOMIC = 242,  // OpAtomicXor
+    SPYI_SPIRV_FIRST_ATOMIC = 228, // is OpAtomicStore; the numbers before it are loads, which write nothing
+    SPYI_SPIRV_LAST_ATOMIC = 242,  // is OpAtomicXor
     SPYI_SPIRV_ATOMIC_MIN_EXT = 5614,
     SPYI_SPIRV_ATOMIC_MAX_EXT = 5615,
     SPYI_SPIRV_ATOMIC_ADD_EXT = 6035,
-    SPYI_SPIRV_UNIFORM = 2, // storage classes; UNIFORM is a buffer's with the old decoration BufferBlock
+    SPYI_SPIRV_UNIFORM = 2, // these are storage classes; UNIFORM is a buffer's with the old decoration
+                            // BufferBlock
     SPYI_SPIRV_STORAGE_BUFFER = 12,
     SPYI_SPIRV_PHYSICAL = 5349
 };
@@ -1377,7 +1399,7 @@ static spy_status spyi_vk_check_writes(const spyi_vk_adapter *adapter, VkShaderS
 
 SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc,
                                       VkShaderStageFlagBits stage, spyi_text *error) {
-    // Numbers of the SPIR-V specification: two instructions and the execution models.
+    // These are numbers of the SPIR-V specification: two instructions and the execution models.
     enum { ENTRY_POINT = 15, CAPABILITY = 17, VERTEX = 0, FRAGMENT = 4, GL_COMPUTE = 5 };
     const uint32_t model = stage == VK_SHADER_STAGE_VERTEX_BIT     ? VERTEX
                            : stage == VK_SHADER_STAGE_FRAGMENT_BIT ? FRAGMENT
@@ -1424,7 +1446,7 @@ SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi
 typedef struct spyi_vk_feature_struct {
     VkStructureType type;
     const char *name;
-    size_t offset, size; // bytes; the offset is in a spyi_vk_feature_set
+    size_t offset, size; // both count bytes; the offset is in a spyi_vk_feature_set
 } spyi_vk_feature_struct;
 
 static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
@@ -1452,8 +1474,8 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
 };
 
 // The feature structs of single extensions, which an engine may use in place of
-// VkPhysicalDeviceVulkan11Features, 12 and 13.
-// X(end of the struct's name, end of its VkStructureType, member)
+// VkPhysicalDeviceVulkan11Features, 12 and 13, as X(end of the struct's name, end of its VkStructureType,
+// member).
 #define SPYI_VK_SINGLE_FEATURES(X)                                                                           \
     X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, storageBuffer16BitAccess)                                \
     X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, uniformAndStorageBuffer16BitAccess)                      \
@@ -1505,8 +1527,8 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
 
 typedef struct spyi_vk_single_feature {
     VkStructureType type;
-    uint32_t feature; // spyi_vk_feature
-    size_t offset;    // byte offset of its VkBool32 in the struct
+    uint32_t feature; // a spyi_vk_feature
+    size_t offset;    // the byte offset of the feature's VkBool32 in the struct
 } spyi_vk_single_feature;
 
 static const spyi_vk_single_feature spyi_vk_single_features[] = {
@@ -1564,7 +1586,7 @@ static spy_status spyi_vk_check_required(void *features, void *supported, const 
 
 spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_features *enabled) {
     static const char function[] = "spy_vk_fill_features";
-    void *have = (void *)(uintptr_t)supported; // only read
+    void *have = (void *)(uintptr_t)supported; // the chain is only read
     spy_status status;
     uint32_t i;
     if (features == NULL)
@@ -1596,7 +1618,7 @@ spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_fe
 
 #define SPYI_VK_VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
 
-// memcpy, because C has no cast from an object pointer to a function pointer.
+// Casts by memcpy(), because C has no cast from an object pointer to a function pointer.
 static PFN_vkGetInstanceProcAddr spyi_vk_loader_entry(void *library) {
     void *symbol = spyi_library_symbol(library, "vkGetInstanceProcAddr");
     PFN_vkGetInstanceProcAddr get = NULL;
@@ -1748,7 +1770,7 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     if (*debug_utils) {
         extensions[info.enabledExtensionCount++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
         spyi_vk_messenger_info(instance, &messenger);
-        info.pNext = &messenger; // for messages of the creation itself
+        info.pNext = &messenger; // this messenger gets the messages of the creation itself
     }
 #if defined(VK_KHR_portability_enumeration)
     if (spyi_vk_has_instance_extension(instance, NULL, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
@@ -1769,8 +1791,8 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     return SPY_OK;
 }
 
-// Uses the instance of the engine's desc if it has one, else makes one. After an error nothing needs to be
-// destroyed.
+// Uses the instance of the engine's desc if it has one, and otherwise makes one. After an error nothing needs
+// to be destroyed.
 SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx,
                                          const spy_vk_desc *engine, bool enable_validation,
                                          spyi_text *error) {
@@ -1868,7 +1890,7 @@ static const char *spyi_vk_type_name(spy_adapter_type type) {
 static spy_adapter_type spyi_vk_adapter_type(VkPhysicalDeviceType type) {
     if (type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) return SPY_ADAPTER_TYPE_DISCRETE;
     if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return SPY_ADAPTER_TYPE_CPU;
-    return SPY_ADAPTER_TYPE_INTEGRATED; // integrated, virtual and unknown ones
+    return SPY_ADAPTER_TYPE_INTEGRATED; // these are integrated, virtual and unknown ones
 }
 
 static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
@@ -2053,7 +2075,7 @@ SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalD
         (void)snprintf(adapter->refusal, sizeof adapter->refusal, "has Vulkan %u.%u; 1.2 is needed",
                        VK_API_VERSION_MAJOR(adapter->api_version),
                        VK_API_VERSION_MINOR(adapter->api_version));
-        return; // Vulkan below 1.2 does not know the structs of the other queries
+        return; // Vulkan below 1.2 does not know the structs of the further queries
     }
     spyi_vk_query_extensions(instance, adapter);
     spyi_vk_query_features(instance, adapter);
@@ -2086,10 +2108,10 @@ static bool spyi_vk_contains(const char *text, const char *part) {
     }
 }
 
-// Returns why the desc does not ask for this adapter, or NULL when it may be chosen.
+// Returns the reason why the desc does not ask for this adapter, or NULL when it may be chosen.
 static const char *spyi_vk_not_wanted(const spyi_vk_adapter *adapter, const spy_device_desc *desc) {
     if (desc->adapter != 0 && desc->adapter != adapter->index) return "has another number";
-    if (desc->adapter != 0) return NULL; // name and type choose only where the number does not
+    if (desc->adapter != 0) return NULL; // name and type choose only where the desc has no number
     if (desc->adapter_name != NULL && !spyi_vk_contains(adapter->info.name, desc->adapter_name))
         return "has another name";
     if (desc->adapter_type != SPY_ADAPTER_TYPE_DEFAULT && desc->adapter_type != adapter->info.type)
@@ -2127,8 +2149,8 @@ static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysi
     return SPY_ERROR_NO_DEVICE;
 }
 
-// Chooses among the adapters that the desc allows: a discrete one before an integrated one before a cpu, and
-// of one type the first.
+// Chooses among the adapters that the desc allows. A discrete one comes before an integrated one, which comes
+// before a cpu; of one type the first is chosen.
 SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, const spy_device_desc *desc,
                                           spyi_vk_adapter *adapter, spyi_text *error) {
     VkPhysicalDevice devices[SPYI_VK_MAX_ADAPTERS];
@@ -2379,7 +2401,7 @@ static spy_status spyi_vk_load_functions(spyi_vk_gpu *gpu, spyi_text *error) {
     return SPY_ERROR_NO_DEVICE;
 }
 
-// Fills limits.texels: which elements typed buffers can have.
+// Fills limits.texels: the elements that typed buffers can have.
 static void spyi_vk_set_texels(spyi_vk_gpu *gpu) {
     uint32_t scalar, columns;
     for (scalar = 0; scalar < SPY_DTYPE_COUNT; scalar++) {
@@ -2431,7 +2453,7 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
                              !gpu->adapter.features[SPYI_VK_FEATURE_shaderStorageImageWriteWithoutFormat];
     profile->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_TYPE_CPU;
     profile->bindings_from_bytes = (uint64_t)8 << 20;
-    // On lavapipe a barrier costs more than what is far apart in memory: tiles take twice the time.
+    // On lavapipe a barrier costs more than memory accesses that are far apart, so tiles take twice the time.
     profile->tiles_from = profile->prefers_bindings ? UINT64_MAX : SPYI_TILES_FROM;
     limits->unified_memory =
         gpu->adapter.info.type != SPY_ADAPTER_TYPE_DISCRETE && (type->propertyFlags & mapped) == mapped;
@@ -2548,7 +2570,7 @@ SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc
     return SPY_OK;
 }
 
-// Also destroys a device of which only a part was made.
+// Destroys a device, also one of which only a part was made.
 SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spyi_context *ctx = gpu->base.ctx;
@@ -2596,8 +2618,8 @@ static bool spyi_vk_find_type(const VkPhysicalDeviceMemoryProperties *memory, Vk
     return best >= 0;
 }
 
-// Assumes that buffers of the library's usage may use every memory type that buffers can use; if not, the
-// first allocation fails.
+// Chooses the memory types. It assumes that buffers of the library's usage may use every memory type that
+// buffers can use; if not, the first allocation fails.
 SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     const VkPhysicalDeviceMemoryProperties *memory = &gpu->adapter.memory;
     const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
@@ -2740,8 +2762,8 @@ SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *base, spyi_memory memory, si
                                           spyi_chunk *chunk, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spy_status status = spyi_vk_allocate(gpu, (spyi_vk_memory)memory, size, label, chunk, error);
-    // The host reads mapped device memory that is not cached at 1 us per 8 bytes, so do not offer the
-    // mapping.
+    // The mapping of device memory that is not cached is not offered, because the host reads such memory at 1
+    // us per 8 bytes.
     if (memory == SPYI_MEMORY_DEVICE && !gpu->base.limits.unified_memory) chunk->mapped = NULL;
     return status;
 }
@@ -2758,8 +2780,8 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 
 // >>pages
 
-// Takes a free page of at least `size` bytes and at most twice that (or SPYI_VK_PAGE_SIZE). NULL if there is
-// none.
+// Takes a free page of at least `size` bytes and at most twice that (or SPYI_VK_PAGE_SIZE). Returns NULL when
+// there is none.
 static spyi_vk_page *spyi_vk_reuse_page(spyi_vk_gpu *gpu, size_t size) {
     size_t most = size > SPYI_VK_PAGE_SIZE ? size * 2 : SPYI_VK_PAGE_SIZE;
     spyi_vk_page **at;
@@ -2808,7 +2830,8 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alig
     return SPY_OK;
 }
 
-// The view is kept by a page of the work, and is destroyed when that work has ended.
+// Makes the view of a typed buffer. A page of the work keeps the view, and it is destroyed when that work has
+// ended.
 SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, VkFormat format,
                                      VkBufferView *view, spyi_text *error) {
     VkBufferViewCreateInfo info;
@@ -2989,7 +3012,7 @@ SPYI_FN void spyi_vk_destroy_handles(spyi_vk_gpu *gpu) {
     memset(h, 0, sizeof *h);
 }
 
-// The caller holds gpu->layout_lock.
+// Makes the table of handles if there is none. The caller holds gpu->layout_lock.
 SPYI_FN VkResult spyi_vk_need_handles(spyi_vk_gpu *gpu, const char **what) {
     if (gpu->handles.set != VK_NULL_HANDLE) return VK_SUCCESS;
     VkResult result = spyi_vk_make_handles(gpu, &gpu->handles, what);
@@ -3084,9 +3107,9 @@ SPYI_FN void spyi_vk_remove_handle(spyi_gpu *base, spyi_binding_kind binding, ui
 
 SPYI_COLD_BEGIN
 
-// Kernels: makes a compute pipeline of SPIR-V, with a pipeline layout that kernels share. raster.c makes pipelines
-// of draws with the same layouts. Several threads may load kernels at once: of the device this changes only the list of layouts, under a lock, and
-// VkPipelineCache, which locks itself.
+// Kernels: makes a compute pipeline of SPIR-V, with a pipeline layout that kernels share. raster.c makes
+// pipelines of draws with the same layouts. Several threads may load kernels at once. On the device this
+// changes only the list of layouts, under a lock, and VkPipelineCache, which locks itself.
 
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns) {
     static const struct {
@@ -3433,8 +3456,8 @@ SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu) {
     return gpu->draws ? work | draw : work;
 }
 
-// Earlier work is that in this command buffer and all before it on the queue. The source stages include the
-// reading of group counts, because that comes before a dispatch's shader.
+// Records a barrier. Earlier work is the work in this command buffer and all work before it on the queue. The
+// source stages include the reading of group counts, because that comes before a dispatch's shader.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts) {
     const VkPipelineStageFlags stages = spyi_vk_stages(gpu);
     VkPipelineStageFlags after = stages;
@@ -3474,7 +3497,7 @@ static void spyi_vk_add_access(uint32_t how, bool first, VkPipelineStageFlags *s
     }
 }
 
-#define SPYI_VK_TRANSITIONS 16u // in one vkCmdPipelineBarrier
+#define SPYI_VK_TRANSITIONS 16u // the number of transitions in one vkCmdPipelineBarrier
 
 static void spyi_vk_transit(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
                             bool back) {
@@ -3513,8 +3536,8 @@ SPYI_FN SPYI_VK_COLD void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer comma
     spyi_vk_transit(gpu, commands, before, false);
 }
 
-// Work that fails must leave the layouts as they were. A part without content keeps its new layout: the next
-// transition begins with nothing, too.
+// Takes the layouts back after a failure, because work that fails must not change them. A part without
+// content keeps its new layout: the next transition begins with nothing, too.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before,
                                                spy_status status) {
     spyi_vk_end_pass(gpu);
@@ -3534,7 +3557,7 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     spyi_vk_end_pass(gpu);
     if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
     gpu->pass.bound =
-        NULL; // what follows is another command buffer, or the engine may have set its own state
+        NULL; // the next commands go to another command buffer, or the engine may have set its own state
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = gpu->external;
         gpu->bound = NULL;
@@ -3671,7 +3694,7 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     return SPY_OK;
 }
 
-// Pushes a block that vkCmdPushConstants cannot take as it is: one that goes through memory, so that its
+// Pushes a block that vkCmdPushConstants cannot take unchanged: one that goes through memory, so that its
 // address is pushed, or one whose size is not a multiple of 4.
 static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                                   const spyi_vk_kernel *kernel, const void *block,
@@ -3871,7 +3894,7 @@ SPYI_COLD_BEGIN
 
 // Images, their views, and samplers. Each image has memory of its own: drivers allow thousands of allocations.
 
-// Vulkan's formats, by spy_format.
+// The format that Vulkan has for each spy_format.
 static const VkFormat spyi_vk_image_formats[SPY_FORMAT_COUNT] = {
     VK_FORMAT_UNDEFINED,
     VK_FORMAT_R8_UINT,
@@ -4016,7 +4039,6 @@ SPYI_FN uint32_t spyi_vk_image_support(spyi_gpu *base, uint32_t format) {
     if (has & VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BLEND_BIT) usage |= SPY_TEXTURE_USAGE_BLENDED;
     if (has & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT) usage |= SPY_TEXTURE_USAGE_DEPTH_TARGET;
     if (has & VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT) usage |= SPY_TEXTURE_USAGE_FILTERED;
-    if (usage == 0) return 0;
     usage |= SPY_TEXTURE_USAGE_COPIED;
     if (has & VK_FORMAT_FEATURE_BLIT_SRC_BIT) usage |= SPYI_BLITS_FROM;
     if (has & VK_FORMAT_FEATURE_BLIT_DST_BIT) usage |= SPYI_BLITS_TO;
@@ -4444,8 +4466,9 @@ SPYI_FN spy_status spyi_vk_image_clear(spyi_gpu *base, const spyi_work *work, sp
 
 SPYI_COLD_BEGIN
 
-// Loads rasters: makes a graphics pipeline of a vertex and a fragment shader over a spyi_raster_state. Several threads
-// may load at once, as for kernels (kernel.c). What the device lacks is refused by name: drivers do not check it.
+// Loads rasters: makes a graphics pipeline of a vertex and a fragment shader over a spyi_raster_state.
+// Several threads may load at once, as kernel.c describes. Features that the device lacks are refused by
+// name, because drivers do not check them.
 
 // >>refusals
 
@@ -4584,7 +4607,7 @@ static spy_status spyi_vk_check_raster(const spyi_vk_gpu *gpu, const spyi_raster
 
 static VkBlendFactor spyi_vk_blend_factor(uint32_t factor, bool from) {
     static const VkBlendFactor factors[SPY_BLEND_FACTOR_COUNT] = {
-        VK_BLEND_FACTOR_ONE, // DEFAULT, see below
+        VK_BLEND_FACTOR_ONE, // stands for DEFAULT, which the code below replaces
         VK_BLEND_FACTOR_ZERO,
         VK_BLEND_FACTOR_ONE,
         VK_BLEND_FACTOR_SRC_COLOR,
@@ -4737,7 +4760,7 @@ static bool spyi_vk_is_constant(VkBlendFactor factor) {
     return factor == VK_BLEND_FACTOR_CONSTANT_COLOR || factor == VK_BLEND_FACTOR_ONE_MINUS_CONSTANT_COLOR;
 }
 
-// A draw sets what its pipeline uses and no more: each command costs time.
+// A draw sets only the state that its pipeline uses, because each command costs time.
 static void spyi_vk_set_dynamic(spyi_vk_raster *raster, spyi_vk_raster_parts *p) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < p->blend.attachmentCount; i++) {
@@ -4758,7 +4781,7 @@ static void spyi_vk_set_dynamic(spyi_vk_raster *raster, spyi_vk_raster_parts *p)
     p->dynamic.pDynamicStates = p->dynamic_states;
 }
 
-// The formats of the targets, for dynamic rendering.
+// Sets the formats of the targets, for dynamic rendering.
 static void spyi_vk_set_rendering(const spyi_raster_state *s, spyi_vk_raster_parts *p) {
     const VkImageAspectFlags aspects = spyi_vk_aspects(s->depth_format);
     const VkFormat depth = spyi_vk_format(s->depth_format);
@@ -4855,18 +4878,20 @@ SPYI_COLD_END
 
 // >>vk/render_pass.c ----------------------------------------------------------------------------------------
 
-// Passes of draws on devices without dynamic rendering (Vulkan 1.2, or an engine's device that has not enabled it): a
-// VkRenderPass for each combination of formats and loads, and a VkFramebuffer for each combination of views. Both are
-// found again: there are few of the first, and the second live as long as their views.
+// Passes of draws on devices without dynamic rendering (Vulkan 1.2, or an engine's device that has not
+// enabled it): a VkRenderPass for each combination of formats and loads, and a VkFramebuffer for each
+// combination of views. Both are kept: there are few render passes, and framebuffers live as long as their
+// views.
 
-enum { SPYI_VK_PASS_PARTS = 2 * SPYI_MOST_TARGETS + 1 }; // targets, their resolves, and depth
+enum { SPYI_VK_PASS_PARTS = 2 * SPYI_MOST_TARGETS + 1 }; // the number of targets, their resolves, and depth
 
-// Plain bytes without padding, so that equal passes have equal bytes. All passes with the same formats and samples are
-// compatible, so that a pipeline needs only one of them.
+// The key of a pass, which is plain bytes without padding, so that equal passes have equal bytes. All passes
+// with the same formats and samples are compatible, so that a pipeline needs only one of them.
 typedef struct spyi_vk_pass_key {
-    uint8_t formats[SPYI_MOST_TARGETS], loads[SPYI_MOST_TARGETS]; // spy_format; VkAttachmentLoadOp
+    uint8_t formats[SPYI_MOST_TARGETS], loads[SPYI_MOST_TARGETS]; // `formats` are spy_format, `loads` are
+                                                                  // VkAttachmentLoadOp
     uint8_t depth_format, depth_load, stencil_load;
-    uint8_t count, samples, resolves; // bit i: target i is resolved
+    uint8_t count, samples, resolves; // bit i of `resolves` says that target i is resolved
 } spyi_vk_pass_key;
 
 struct spyi_vk_render_pass {
@@ -4917,7 +4942,7 @@ static uint32_t spyi_vk_add_part(VkAttachmentDescription *part, uint32_t format,
     part->storeOp = VK_ATTACHMENT_STORE_OP_STORE;
     part->stencilLoadOp = VK_ATTACHMENT_LOAD_OP_DONT_CARE;
     part->stencilStoreOp = VK_ATTACHMENT_STORE_OP_STORE;
-    // The layouts stay: transitions come from the uses of the images, as for other work.
+    // The layouts do not change in the pass, because transitions come from the uses of the images.
     part->initialLayout = part->finalLayout = spyi_vk_image_layout(SPYI_USE_ATTACHMENT, format);
     return 1;
 }
@@ -4959,7 +4984,7 @@ static VkResult spyi_vk_make_render_pass(spyi_vk_gpu *gpu, const spyi_vk_pass_ke
     return gpu->vk.vkCreateRenderPass(gpu->device, &info, NULL, pass);
 }
 
-// Threads that load pipelines call this, too.
+// Finds or makes a render pass. Threads that load pipelines call this, too.
 SPYI_FN VkResult spyi_vk_find_render_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster,
                                           const spyi_draw_work *draw, VkRenderPass *pass) {
     const spyi_vk_pass_key key = spyi_vk_make_key(raster, draw);
@@ -5067,7 +5092,7 @@ SPYI_FN spy_status spyi_vk_begin_render_pass(spyi_vk_gpu *gpu, VkCommandBuffer c
     return SPY_OK;
 }
 
-// No work uses the view any more, and so none uses its framebuffers.
+// Destroys the framebuffers of a view. No work uses the view any more, and so none uses its framebuffers.
 SPYI_FN void spyi_vk_forget_view(spyi_vk_gpu *gpu, VkImageView view) {
     spyi_vk_framebuffer **link = &gpu->framebuffers;
     while (*link != NULL) {
@@ -5279,15 +5304,15 @@ static spy_status spyi_vk_copy_indices(spyi_vk_gpu *gpu, VkCommandBuffer command
     return SPY_OK;
 }
 
-// `copy` becomes a copy of the draw's indices; NULL means that the draw needs none.
+// Begins a pass. `copy` becomes a copy of the draw's indices; NULL means that the draw needs none.
 static spy_status spyi_vk_begin_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster, const spyi_draw_work *d,
                                      spyi_draw_buffer *copy, spyi_text *error) {
     VkCommandBuffer commands;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
     commands = gpu->commands;
-    // Barriers before the first draw did not cover the stages of draws: one barrier more does. (A recording of an
-    // engine may be executed later than the next batch, which needs its own.)
+    // Barriers before the first draw did not cover the stages of draws, so one more barrier must. (A
+    // recording of an engine may be executed later than the next batch, which needs its own.)
     spyi_before before = d->work.before;
     bool *ordered = gpu->external != VK_NULL_HANDLE ? &gpu->draws : &gpu->own_draws;
     if (!*ordered) before.barrier = true;
@@ -5318,7 +5343,7 @@ static spy_status spyi_vk_begin_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *ras
 
 // >>draws
 
-// Vulkan refuses negative offsets of a scissor.
+// Sets the scissor, whose offset Vulkan does not allow to be negative.
 static void spyi_vk_set_scissor(spyi_vk_gpu *gpu, VkCommandBuffer commands, const int32_t *scissor) {
     VkRect2D rect;
     int64_t end[2];
@@ -5333,7 +5358,7 @@ static void spyi_vk_set_scissor(spyi_vk_gpu *gpu, VkCommandBuffer commands, cons
     gpu->vk.vkCmdSetScissor(commands, 0, 1, &rect);
 }
 
-// memcmp for `count` words of 8 bytes: gcc calls the library's for more than one.
+// Compares `count` words of 8 bytes. gcc calls the library's memcmp() for more than one.
 static inline bool spyi_vk_differs(const void *a, const void *b, uint32_t count) {
     uint64_t x[3], y[3], differs = 0;
     memcpy(x, a, count * sizeof *x);
@@ -5530,7 +5555,7 @@ static void spyi_vk_pop_label(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     if (--gpu->label_depth < SPYI_VK_LABELS) gpu->instance.end_label(commands);
 }
 
-// Labels may begin and end anywhere, even inside an open pass, which they do not end.
+// Begins or ends a label. Labels may do so anywhere, even inside an open pass, which they do not end.
 SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const spyi_label_work *given = (const spyi_label_work *)(const void *)work;
@@ -5551,7 +5576,8 @@ SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, const spyi_work *work, spyi_tex
     return spyi_vk_recorded(gpu, false, error);
 }
 
-// The slot can be reset without a barrier: commands on queries run in the order in which they were recorded.
+// Writes a timestamp. The slot can be reset without a barrier, because commands on queries run in the order
+// in which they were recorded.
 SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;
@@ -5600,7 +5626,8 @@ SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
     return gpu->finished;
 }
 
-// A batch that is in no slot any more has finished.
+// Returns the last batch in a slot with a number up to `number`. A batch that is in no slot any more has
+// finished.
 SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number) {
     uint64_t own = 0;
     uint32_t i;
@@ -5628,7 +5655,7 @@ static void spyi_vk_unlock_queue(spyi_vk_gpu *gpu) {
     if (gpu->unlock_queue != NULL) gpu->unlock_queue(gpu->lock_user_data);
 }
 
-// `commands` may be VK_NULL_HANDLE, to wait for and signal semaphores alone.
+// Submits to a queue. `commands` may be VK_NULL_HANDLE, to wait for and signal semaphores alone.
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
                                         spyi_text *error) {
@@ -5661,7 +5688,8 @@ SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkComma
     return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkQueueSubmit", error);
 }
 
-// The host reads results in mapped memory after a wait, so the GPU's writes must be made available to it.
+// Records a barrier for the host, which reads results in mapped memory after a wait, so that the GPU's writes
+// must be made available to it.
 SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
@@ -5690,8 +5718,8 @@ static void spyi_vk_drop_batch(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_text_free(&ignored);
 }
 
-// Submits the open batch. If that fails, for want of memory for one, the batch is still intact: wait for
-// earlier work, which may free memory, and submit once more.
+// Submits the open batch. If that fails for want of memory, the batch is still intact, so this function waits
+// for earlier work, which may free memory, and submits once more.
 static spy_status spyi_vk_submit_batch(spyi_vk_gpu *gpu, spyi_text *error) {
     VkCommandBuffer commands = gpu->batch != NULL ? gpu->batch->commands : VK_NULL_HANDLE;
     spyi_text first;
@@ -5943,7 +5971,7 @@ static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_
 // One piece of an upload, in a staging buffer.
 typedef struct spyi_vk_piece {
     spyi_vk_staging *staging;
-    size_t at, size; // offset in the buffer and size, bytes
+    size_t at, size; // the offset in the buffer and the size, both in bytes
 } spyi_vk_piece;
 
 // Has the team copy a piece of up to `size` bytes from `data` into a staging buffer.
@@ -5977,8 +6005,8 @@ static spy_status spyi_vk_send(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t 
 static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
                                         const void *data, uint64_t size, bool barrier, spyi_text *error) {
     spyi_copy_team team;
-    uint64_t posted = 0, sent = 0; // bytes
-    uint32_t pieces = 0;           // pieces posted
+    uint64_t posted = 0, sent = 0; // both count bytes
+    uint32_t pieces = 0;           // counts the pieces that were posted
     spyi_vk_piece last, next;
     spy_status status = SPY_OK;
     SPYI_VK_ZERO(last);
@@ -6084,8 +6112,8 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
 static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const spyi_chunk *from,
                                           uint64_t offset, uint64_t size, uint64_t after, spyi_text *error) {
     spyi_copy_team team;
-    uint64_t asked = 0, taken = 0; // bytes
-    uint32_t ask = 0, take = 0;    // pieces
+    uint64_t asked = 0, taken = 0; // both count bytes
+    uint32_t ask = 0, take = 0;    // both count pieces
     spy_status status = SPY_OK;
     spyi_copy_begin(&team, spyi_copy_threads((size_t)size), true);
     while (taken < size && status == SPY_OK) {
@@ -6116,9 +6144,9 @@ static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const sp
     return status;
 }
 
-// A small download that reads the result of the latest work is recorded behind that work, if possible in the
-// same batch. After an interrupted wait the GPU may still write to the staging buffer; gpu->download_left
-// says so.
+// Downloads little memory. A download that reads the result of the latest work is recorded behind that work,
+// if possible in the same batch. After an interrupted wait the GPU may still write to the staging buffer;
+// gpu->download_left says so.
 static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spyi_chunk *from,
                                          uint64_t offset, uint64_t size, spyi_text *error) {
     spyi_vk_staging *staging = &gpu->download[0];
@@ -6188,7 +6216,7 @@ SPYI_COLD_BEGIN
 // begun. The first one in the list is the oldest, and its work has the lowest batch numbers.
 
 #define SPYI_VK_SERIAL_BITS 48u
-#define SPYI_VK_MANY_RECORDINGS 64u // number of unreported recordings at which the log warns about them
+#define SPYI_VK_MANY_RECORDINGS 64u // the number of unreported recordings at which the log warns about them
 
 static void spyi_vk_note_recordings(spyi_vk_gpu *gpu) {
     gpu->base.held_from = gpu->first_recording != NULL ? gpu->first_recording->first : 0;
@@ -6211,7 +6239,8 @@ static spyi_vk_recording *spyi_vk_new_recording(spyi_vk_gpu *gpu) {
     return recording;
 }
 
-// Submits the open batch first, so that it comes before the work that the engine will submit.
+// Begins a recording. Submits the open batch first, so that it comes before the work that the engine will
+// submit.
 SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer commands, uint64_t *id,
                                            spyi_text *error) {
     spyi_vk_recording *recording;
@@ -6254,8 +6283,7 @@ SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer com
     return SPY_OK;
 }
 
-// The host reads unified memory directly, without a copy, so the recording's writes must be made available to
-// it here.
+// Makes the recording's writes available to the host, which reads unified memory directly, without a copy.
 static void spyi_vk_recording_barrier(spyi_vk_gpu *gpu) {
     const spyi_vk_recording *recording = gpu->last_recording;
     if (recording->used && gpu->base.limits.unified_memory) spyi_vk_host_barrier(gpu, gpu->external);
@@ -6277,7 +6305,7 @@ SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-// Adds to the error what is wrong with an id that is not the id of the oldest recording.
+// Adds to the error why an id is not that of the oldest recording.
 static void spyi_vk_explain_id(const spyi_vk_gpu *gpu, uint64_t id, spyi_text *error) {
     const spyi_vk_recording *oldest = gpu->first_recording;
     unsigned long long serial = (unsigned long long)(id & (((uint64_t)1 << SPYI_VK_SERIAL_BITS) - 1));
@@ -6346,7 +6374,8 @@ SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text 
     return true;
 }
 
-// The caller has waited until the queue is idle, so no submitted work uses the memory of the recordings.
+// Destroys the recordings. The caller has waited until the queue is idle, so no submitted work uses their
+// memory.
 SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu) {
     spyi_vk_recording *next, *recording;
     if (gpu->first_recording != NULL) {
@@ -6835,13 +6864,13 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,
-    NULL, // six: no graphs, because each submission records its command buffer anew
+    NULL, // these six are NULL because Vulkan has no graphs: each submission records its command buffer anew
     NULL,
     NULL,
     NULL,
     NULL,
     NULL,
-    NULL, // no stream of the program
+    NULL, // Vulkan has no streams of the program
     &spyi_vk_images,
     &spyi_vk_raster_functions,
     SPYI_TARGET_SPIRV,

@@ -26,6 +26,11 @@ def environment(extra):
     env = dict(os.environ)
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
         env.pop(name, None)
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes import the same modules
+    env.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads wait by spinning, beside another job
+    # libslang frees a session's memory at once, and malloc() would ask the system for it again.
+    env.setdefault("MALLOC_TOP_PAD_", str(4 << 20))
+    env.setdefault("MALLOC_TRIM_THRESHOLD_", str(1 << 30))
     env.setdefault("SLANGPY_NVRTC_LIBRARY", NVRTC)
     env.setdefault("SPY_TEST_SIZE", "normal")
     env.update(extra)

@@ -51,9 +51,9 @@ Planet = module.Planet
 sun = {"position": [0, 0, 0], "mass": 1}
 
 # 3. Struct results. Arrays of five numbers feed three floats, so this is five calls in one, and the result is a new
-#    tensor of five Planet: an array of structs. to_numpy() gives a structured array, with names for the fields.
+#    tensor of five Planet: an array of structs. to_numpy(structured=True) gives a structured array, with names for the fields.
 start = module.perihelion(axes, eccentricities, masses, sun)
-first = start.to_numpy()
+first = start.to_numpy(structured=True)
 
 # 4. A struct of arrays: each field has a tensor of its own, here float3 and float. Nested structs are nested dicts.
 #    GPUs like this form better (neighbouring threads read neighbouring numbers), and a field that is the same for all

@@ -102,7 +102,7 @@ def main(out_path="galaxy.png"):
     energy_soa = fields.energy()
 
     # 6. Back to numpy: the one as a structured array, the other field by field.
-    aos = stars.to_numpy()
+    aos = stars.to_numpy(structured=True)
     check("tensor of structs", aos["position"], energy_aos.to_numpy(), aos["heat"])
     check("struct of tensors", fields.position.to_numpy(), energy_soa.to_numpy(), fields.heat.to_numpy())
 

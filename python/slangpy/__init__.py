@@ -1,4 +1,4 @@
-"""Call Slang GPU functions from Python: name a function, pass numbers, arrays or tensors, get results back."""
+"""Calls Slang GPU functions from Python: name a function, pass numbers, arrays or tensors, get results back."""
 import atexit as _atexit
 import os as _os
 import sys as _sys
@@ -63,7 +63,7 @@ class _Paths:
 
 _sys.meta_path.append(_Paths)
 
-# Names that are found when they are asked for: name -> the module of this package that defines it.
+# The names that are loaded at their first use: name -> the module of this package that defines it.
 _LAZY = {"ModifierID": "reflection", "ShaderStage": "reflection"}
 _LAZY.update(dict.fromkeys(
     "Bitmap BoxFilter FilterBoundaryCondition GaussianFilter LanczosFilter MitchellFilter TentFilter".split(), "bitmap"))
@@ -95,7 +95,7 @@ _LAZY.update(dict.fromkeys((
 _LAZY.update(dict.fromkeys("loadModule clearSessionShaderCache clearPersistentShaderCache clearShaderCaches".split(), "slangtorch"))
 _LAZY["torch_op"] = "torch_ops"
 _LAZY.update(dict.fromkeys("Sampler Texture TextureView".split(), "resources"))
-# sum, min and max are not among the names of `from slangpy import *`.
+# sum, min and max are not among the names of `from slangpy import *`, which would hide Python's own functions.
 _LAZY.update(dict.fromkeys("fuse Fused Traced where no_diff sum mean min max dot".split(), "fusion"))
 _LAZY.update(dict.fromkeys("InputLayout RenderPassEncoder RenderPipeline".split(), "render"))
 
@@ -104,8 +104,8 @@ _MODULES = ("slangtorch", "mlp", "reflection", "bindings", "types", "core", "bui
 
 
 def _find_lazily(name):
-    if name == "__all__":  # `from slangpy import *` also takes the names that are found when they are asked for
-        # Reductions are slangpy.sum and its like: Python's own names stay.
+    if name == "__all__":  # `from slangpy import *` also takes the names that are loaded at their first use
+        # Reductions are left out: they are called as slangpy.sum and so on, and Python's own functions keep their names.
         return [n for n in sorted({*globals(), *_LAZY, "reflection", "bindings", "types"} - {"sum", "min", "max"}) if not n.startswith("_")]
     module = _LAZY.get(name, name if name in _MODULES else "builtin" if name == "internal_marshalls" else None)
     import importlib
@@ -123,7 +123,7 @@ def _all_names():
     return sorted({*globals(), *_LAZY, *_MODULES})
 
 
-if not TYPE_CHECKING:  # type checkers know the names from the imports above
+if not TYPE_CHECKING:  # type checkers take the names from the imports above
     __getattr__ = _find_lazily
     __dir__ = _all_names
 

@@ -1,5 +1,7 @@
-"""python -m slangpy [DEVICE_TYPE]: prints versions, compiler, devices and caches, and makes one call to see that all of it works.
-python -m slangpy cache [clear]: prints the folder of the cache on disk and what is in it, or removes all of it."""
+"""python -m slangpy [DEVICE_TYPE] prints versions, compiler, devices and caches, and makes one call to see that all of it
+works.
+
+python -m slangpy cache [clear] prints the folder of the cache on disk and its contents, or removes all of them."""
 from __future__ import annotations
 
 import ctypes

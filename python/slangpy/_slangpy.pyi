@@ -33,7 +33,8 @@ from .math import (
 from .programs import ShaderProgram, SlangEntryPoint, SlangModule, SlangSession, TypeConformance
 from .reflection.reflectiontypes import TensorAccess, TensorType
 from .reflection import (
-    DeclKind as _DeclKind, FieldList as _FieldList, ModifierID, ParameterCategory as _ParameterCategory, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ScalarType as _ScalarType, ShaderStage,
+    DeclKind as _DeclKind, FieldList as _FieldList, ModifierID, ParameterCategory as _ParameterCategory, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ShaderStage,
+    TypeScalar as _ScalarType,
     TypeKind as _TypeKind,
 )
 
@@ -57,11 +58,11 @@ class _SupportsCudaArray(Protocol):
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
 @type_check_only
-class _Named(Protocol):  # torch.float32 and its like
+class _Named(Protocol):  # torch.float32 and other dtypes that have a name
     @property
     def name(self) -> str: ...
 
-# Any array of another library: numpy, torch, memoryview, array.array.
+# An array of another library: numpy, torch, memoryview, array.array.
 _ArrayLike: TypeAlias = NDArray[Any] | _BytesLike | _SupportsDLPack | _SupportsCudaArray
 _GradLike: TypeAlias = Tensor | _ArrayLike | Sequence[Any] | float | Mapping[str, _ArrayLike]
 _ShapeLike: TypeAlias = Shape | Sequence[SupportsIndex] | SupportsIndex
@@ -90,7 +91,7 @@ class _ByName:  # attributes are functions and types of Slang
 # >>errors
 
 class Error(RuntimeError):
-    """An error of the library: what was asked, what was expected, what came."""
+    """An error of the library. The text says which function, which argument, what was expected and what came."""
 class ArgumentTypeError(Error, TypeError, ValueError):
     """A type that does not fit. Also a TypeError, and a ValueError for scripts that were written for SlangPy."""
 class ArgumentValueError(Error, ValueError):
@@ -100,7 +101,7 @@ class IndexOutOfRangeError(Error, IndexError):
 class SlangCompileError(Error):
     """Slang code that does not compile: the compiler's text, with file and line."""
 class KernelCompileError(SlangCompileError, ValueError):
-    """A kernel that does not compile, which a call or a dispatch has generated. Also a ValueError."""
+    """A kernel that a call or a dispatch has generated does not compile. Also a ValueError."""
 class NameNotFoundError(Error, KeyError, AttributeError):
     """A name, file or object that was not found. Also a KeyError, an AttributeError and a ValueError."""
 
@@ -108,12 +109,14 @@ class NameNotFoundError(Error, KeyError, AttributeError):
 
 @disjoint_base
 class Module(_ByName):
-    """Slang code by name: attributes are its functions and types; module['f<float, 4>'] names a specialisation."""
+    """Slang code whose functions and types are found by name: as attributes, or as module['f<float, 4>'] for a
+    specialisation.
+    """
 
     def __new__(cls, device_module: Module, options: _Options = {}, link: Sequence[Module] = []) -> Self: ...
     @staticmethod
     def load_from_file(device: Device, path: _Path, options: _Options = None, link: Sequence[Module] = []) -> Module:
-        """Load a .slang or .slang-module file; a name without ending is a .slang file. `options`: strict_broadcasting,
+        """Load a .slang or .slang-module file; a name without extension is a .slang file. `options`: strict_broadcasting,
         defines, include_paths, optimization ...
         """
     @staticmethod
@@ -125,13 +128,13 @@ class Module(_ByName):
     def load_from_module(
         device: Device, module: Module, options: _Options = {}, link: Sequence[Module] = []
     ) -> Module:
-        """A Module of a SlangModule, with these modules linked to it."""
+        """Make a Module of a SlangModule, with further modules linked to it."""
     @property
     def name(self) -> str:
         """The module's name or path."""
     @property
     def device(self) -> Device:
-        """The device that it was loaded on."""
+        """The device that the module was loaded on."""
     @property
     def device_module(self) -> SlangModule:
         """A SlangModule that is composed of slangpy's own modules, this module, and those that it is linked with."""
@@ -143,7 +146,7 @@ class Module(_ByName):
     _made: Any
     _number: int
     def _load_again(self, options: Any, link: Any, type_conformances: Any, /) -> Module:
-        """The same code as another module, linked to further ones."""
+        """Load the module's code again as another module, linked to further ones."""
     def _view(self, type: type[_M], /) -> _M:
         """An object of Module or of a subclass for the same module."""
     @property
@@ -161,17 +164,17 @@ class Module(_ByName):
     def find_function(self, name: str) -> Function | None:
         """The function of that name, or None."""
     def require_function(self, name: str) -> Function:
-        """The function of that name; ValueError when there is none."""
+        """The function of that name; raises ValueError if there is none."""
     def find_struct(self, name: str) -> Struct | None:
         """The type of that name, or None."""
     def require_struct(self, name: str) -> Struct:
-        """The type of that name; ValueError when there is none."""
+        """The type of that name; raises ValueError if there is none."""
     def find_function_in_struct(self, struct: Struct | str, name: str) -> Function | None:
-        """A method of a type or of its name, or None."""
+        """The method of a type, which is given as a type or by name; None if the type has none of that name."""
     def on_hot_reload(self) -> None:
-        """Forget the functions and types that were found."""
+        """Forget the functions and types that were looked up."""
     def reload(self, source: str | None = None, /) -> None:
-        """Load the code again, from its file or from new text. When that fails, all stays as it was."""
+        """Load the code again, from its file or from new text. If that fails, the module stays as it was."""
     def save(self, path: _Path, /) -> None:
         """Write the module in compiled form as a .slang-module file."""
     def entry_point(self, name: str, type_conformances: Sequence[_Conformance] = ()) -> SlangEntryPoint:
@@ -181,7 +184,7 @@ class Module(_ByName):
 @final
 class Struct(_ByName):
     """A Slang type: `module.Particle`, `module.float3`. Attributes are its methods and nested types; calling it calls its
-    constructor. Struct(module, slang_struct, options={}) makes it of a TypeReflection.
+    constructor. Struct(module, slang_struct, options={}) makes one of a TypeReflection.
     """
 
     def __new__(cls, module: Module, slang_struct: TypeReflection | str, options: Mapping[str, Any] | None = None) -> Self: ...
@@ -190,34 +193,34 @@ class Struct(_ByName):
         """Slang's name without its path and generic arguments, e.g. 'float3' or 'Particle'."""
     @property
     def full_name(self) -> str:
-        """The name in full: 'vector<float,3>', 'Scene.Light', 'Grid<int>'."""
+        """The name with its path and generic arguments: 'vector<float,3>', 'Scene.Light', 'Grid<int>'."""
     @property
     def module(self) -> Module:
         """The module in which the name is known."""
     @property
     def struct(self) -> TypeReflection:
-        """Reflection of the type: a TypeReflection."""
+        """The reflection of the type, a TypeReflection."""
     @property
     def fields(self) -> dict[str, VariableReflection]:
-        """Field names to the fields, as VariableReflections; empty when it is no struct."""
+        """The fields by name, as VariableReflections; empty for a type that is not a struct."""
     @property
     def shape(self) -> Shape:
-        """Sizes of a vector, matrix or array; () for others."""
+        """The sizes of a vector, matrix or array; () for other types."""
     @property
     def size_bytes(self) -> int:
-        """Bytes in C's layout; 0 for what host memory cannot hold."""
+        """The bytes of a value in C's layout; 0 for types that host memory cannot hold."""
     @property
     def program(self) -> ProgramLayout:
         """The ProgramLayout of the type's module."""
     @property
     def num_dims(self) -> int:
-        """Number of dimensions of the type's shape."""
+        """The number of dimensions of the type's shape."""
     @property
     def differentiable(self) -> bool:
         """Whether the type implements IDifferentiable."""
     @property
     def derivative(self) -> TypeReflection | None:
-        """The type of its derivative; None if it is not differentiable."""
+        """The type of the derivative; None if the type is not differentiable."""
     @property
     def is_generic(self) -> bool:
         """Whether the type depends on generic parameters that are still open."""
@@ -232,25 +235,27 @@ class Struct(_ByName):
         """The TypeReflection."""
     @property
     def vector_type_name(self) -> str:
-        """The name of the type in full, as Slang prints it."""
+        """The name of the type with its path and generic arguments, as Slang prints it."""
     @property
     def generic_args(self) -> tuple[TypeReflection | int | None, ...] | None:
-        """The arguments of a generic type, types or ints (of a bool 1 or 0), as a tuple; None for other types."""
+        """The arguments of a generic type as a tuple of types and ints (1 or 0 for a bool); None for other types."""
     @property
     def layout(self) -> ProgramLayout:
         """The ProgramLayout of the type's module."""
     @property
     def element_type(self) -> TypeReflection | None:
-        """Of an array, vector, matrix, pointer, buffer or texture; an enum's integer; else None."""
+        """The type of the elements of an array, vector, matrix, pointer, buffer or texture; the integer type of an enum;
+        None for other types.
+        """
     @property
     def device(self) -> Device:
-        """The Device of its module."""
+        """The Device of the type's module."""
     @property
     def device_module(self) -> Module:
-        """The SlangModule that it belongs to."""
+        """The SlangModule that the type belongs to."""
     @property
     def session(self) -> SlangSession:
-        """The SlangSession of its module."""
+        """The SlangSession of the type's module."""
     def try_get_child(self, name: str) -> Struct | Function | None:
         """Returns the function or type of that name in the struct, or None."""
     def torch(self) -> NoReturn:
@@ -258,7 +263,7 @@ class Struct(_ByName):
     def as_struct(self) -> Struct:
         """The type itself, for code that says module.Foo.as_struct()."""
     def as_func(self) -> Function:
-        """ValueError, for this is a type."""
+        """Raises ValueError, because this is a type."""
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __getitem__(self, name: str, /) -> Any: ...  # a Function or a Struct
     def __hash__(self) -> int: ...
@@ -272,9 +277,9 @@ class Struct(_ByName):
 @final
 class Function:
     """A Slang function. Calling it runs it once for each element of the broadcast shape of its arguments; _result= says
-    where the result goes, _append_to= records, _thread_count= adds threads. A pointer takes a tensor, a buffer, an
-    address (a large int) or an object with device_address or data_ptr(); a list of dicts is one dimension of structs.
-    Function(module, func, struct=None, options={}) finds it, as module[func] does.
+    where the result goes, _append_to= records the call, _thread_count= adds threads. A pointer takes a tensor, a buffer,
+    an address (a large int) or an object with device_address or data_ptr(); a list of dicts is one dimension of structs.
+    Function(module, func, struct=None, options={}) finds the function, as module[func] does.
     """
 
     def __new__(
@@ -282,19 +287,21 @@ class Function:
     ) -> Self: ...
     @property
     def full_name(self) -> str:
-        """The name with the struct's and with generic arguments: 'Particle.step', 'f<float>'."""
+        """The name with that of its struct and with generic arguments: 'Particle.step', 'f<float>'."""
     def debug_build_call_data(self, *args: Any, **kwargs: Any) -> Any:
-        """The kernel of a call with these arguments, built but not run: code, pipeline, debug_only_bindings."""
+        """Build the kernel of a call with these arguments without running it; gives an object with code, pipeline and
+        debug_only_bindings.
+        """
     @property
     def name(self) -> str:
-        """Slang's name, without the struct's of a method."""
+        """Slang's name of the function; for a method without the struct's name."""
     @property
     def module(self) -> Module:
-        """The module that it is looked up in."""
+        """The module that the function is looked up in."""
     @property
     def reflection(self) -> FunctionReflection | None:
-        """Reflection of the function's declaration, the first of its overloads: a FunctionReflection; None for what Slang
-        itself declares.
+        """The reflection of the function's declaration, of the first overload: a FunctionReflection; None for functions that
+        Slang itself declares.
         """
     @overload
     def __call__(
@@ -347,7 +354,7 @@ class Function:
         gradients, or a DiffPair of values or arrays. A _result that is given, and out parameters, get both as well.
         """
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """As the function itself."""
+        """Call the function, as the object itself does."""
     def append_to(self, encoder: CommandEncoder, /, *args: Any, **kwargs: Any) -> Any:
         """Record the call into a command encoder instead of making it."""
     def dispatch(
@@ -358,25 +365,25 @@ class Function:
         command_encoder: CommandEncoder | None = None,
         **kwargs: Any,
     ) -> None:
-        """Run over explicit threads; arguments go whole."""
+        """Run the function in the given number of threads; arguments are passed whole."""
     def explain(self, *args: Any, **kwargs: Any) -> str:
-        """What the call would do: binding table, call shape, kernel text. Nothing runs."""
+        """Describe the call with these arguments: binding table, call shape, kernel text. Nothing runs."""
     def time(self, *args: Any, **kwargs: Any) -> float:
         """Make the call, wait for it, and give the GPU's time in seconds."""
     @property
     def declared(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-        """What declare() was given: a tuple of the entries by position and a dict of those by name. None: nothing is
-        declared.
+        """The arguments of declare(): a tuple of the entries by position and a dict of the entries by name; None without
+        declare().
         """
     def declare(self, *args: Any, **kwargs: Any) -> Self:
         """The function with mappings and types that its calls need not say: for each parameter, by position or name,
         vmapping(...), a Slang type, vmap(type, dims) for both, or None. Its calls take plain arguments.
         """
     def _gradcheck(self, options: tuple[float, float, float, int, int], /, *args: Any, **kwargs: Any) -> str | None:
-        """What gradcheck() of the package calls: None, or the text of the error."""
+        """Runs gradcheck() of the package; gives None, or the text of the error."""
     def resolve(self, *args: Any, **kwargs: Any) -> Resolution:
-        """How a call with these arguments is understood, as a Resolution. No kernel is compiled and nothing runs; errors are
-        those of the call.
+        """The Resolution of a call with these arguments. No kernel is compiled and nothing runs; errors are those of the
+        call.
         """
     def map(self, *args: _MapLike, **kwargs: _MapLike) -> Function:
         """For each argument, by position or parameter name, a tuple of kernel dimensions (() for one value that is passed
@@ -387,25 +394,25 @@ class Function:
         call. It gets the function that is called, if it takes an argument.
         """
     def constants(self, constants: Mapping[str, Any]) -> Function:
-        """A dict of values for `extern static const`, fixed when it is compiled."""
+        """A dict of values for `extern static const`, which are fixed when the kernel is compiled."""
     def bind(self, this: Any) -> Function:
-        """The instance that a method is called on."""
+        """Bind the instance that a method is called on."""
     def return_type(self, return_type: str | type | None) -> Function:
-        """What calls give: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None: the default."""
+        """The form of results: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None is the default."""
     @overload
     def thread_group_size(self, *size: _ShapeLike) -> Function:
-        """Threads of a group, as numbers or a tuple of at most three; missing ones are 1."""
+        """The threads of a group, as up to three numbers or a tuple; missing ones are 1."""
     @overload
     def thread_group_size(self, *, thread_group_size: _ShapeLike) -> Function: ...
     def shared_bytes(self, shared_bytes: int) -> Function:
         """Dynamic shared memory of each group, which CUDA text in the function reaches; at most Device.info.limits.max_shared_bytes."""
     @overload
     def call_group_shape(self, *shape: _ShapeLike) -> Function:
-        """Elements that run next to each other."""
+        """The shape of the groups of elements that run next to each other."""
     @overload
     def call_group_shape(self, *, call_group_shape: _ShapeLike) -> Function: ...
     def prelude(self, code: str) -> Function:
-        """Slang text, added to an earlier one, at the head of the generated kernel."""
+        """Slang text at the head of the generated kernel, behind the texts of earlier prelude()."""
     def type_conformances(self, type_conformances: Sequence[_Conformance]) -> Function:
         """Types that interface values may have at run time: a list of 'Circle : IShape = 0' or ('IShape', 'Circle', 0)."""
     def deterministic(self, enable: bool = True) -> Function:
@@ -418,15 +425,15 @@ class Function:
         is not CUDA's, or the stream of another context.
         """
     def write(self, function: Callable[..., object], /, *args: Any, **kwargs: Any) -> Function:
-        """function(cursor, *args, **kwargs) sets globals at each call, through a ShaderCursor."""
+        """Call function(cursor, *args, **kwargs) at each call; it sets globals through a ShaderCursor."""
     def as_func(self) -> Function:
         """The function itself."""
     def as_struct(self) -> Struct:
-        """ValueError, for this is a function."""
+        """Raises ValueError, because this is a function."""
 
 @final
 class Binding:
-    """One parameter of a call, or a field of one, and what it got."""
+    """A parameter of a call, or a field of one, and the argument that it gets."""
 
     @property
     def path(self) -> str:
@@ -436,30 +443,30 @@ class Binding:
         """The Slang type that each element of the call gets: 'float3', 'Light'."""
     @property
     def direction(self) -> Literal["in", "out", "inout"]:
-        """Of the parameter: 'in', 'out' or 'inout'."""
+        """The parameter's direction: 'in', 'out' or 'inout'."""
     @property
     def argument(self) -> str:
-        """What came, for people: 'float tensor (100, 3)'."""
+        """A description of the argument, such as 'float tensor (100, 3)'."""
     @property
     def map(self) -> tuple[int, ...]:
-        """Argument dimension i is run over as dimension map[i] of the call."""
+        """The call's dimensions: dimension i of the argument is dimension map[i] of the call."""
     @property
     def consumed_rank(self) -> int:
-        """Trailing dimensions of the argument that feed the type."""
+        """The number of trailing dimensions of the argument that feed the type."""
     @property
     def depth(self) -> int:
-        """0: a parameter or '_result'; 1: their fields; and so on."""
+        """0 for a parameter or '_result', 1 for their fields, and so on."""
 
 @final
 class Resolution:
-    """What a call would be: overload, types, mapping, shape. See Function.resolve()."""
+    """The form of a call: overload, types, mapping, shape. See Function.resolve()."""
 
     @property
     def signature(self) -> str:
         """The overload that was chosen: 'float3 scale(float3 v, float s)'."""
     @property
     def result_type(self) -> str:
-        """The Slang type of the function's result; 'void' when it has none."""
+        """The Slang type of the function's result; 'void' if it returns nothing."""
     @property
     def shape(self) -> Shape:
         """The Shape of the call: the function runs once for each of its elements."""
@@ -479,34 +486,34 @@ class ShaderCursor(_Fields):
     """The module's global shader parameters, to be set: cursor.light.color = value, cursor['gain'] = 2."""
 
     def write(self, val: Any) -> None:
-        """Set the place; write(dict) at the root: set several."""
+        """Set the value at the cursor; write(dict) at the root sets several values."""
     def find_field(self, name: str) -> ShaderCursor:
-        """The place of a field: cursor[name]."""
+        """The cursor of a field, as cursor[name]."""
     def find_element(self, index: int) -> ShaderCursor:
-        """The place of an element: cursor[index]."""
+        """The cursor of an element, as cursor[index]."""
     _path: str
     _at: ReflectionCursor
     @property
     def _offset(self) -> Any:
-        """The ShaderOffset of the place."""
+        """The ShaderOffset of the cursor."""
     def _moved(self, path: str | None, at: ReflectionCursor | None, /) -> ShaderCursor:
-        """A cursor at another place."""
+        """A cursor at another part of the same object."""
     def is_valid(self) -> bool:
-        """Returns whether the program has such a place; True if the program is not known, as in Function.write()."""
+        """Returns whether the program has a value here; True if the program is not known, as in Function.write()."""
     def has_field(self, name: str) -> bool:
-        """Returns whether there is a part of that name."""
+        """Returns whether the value has a part of that name."""
     def has_element(self, index: int) -> bool:
-        """Returns whether there is a part of that index."""
+        """Returns whether the value has a part of that index."""
     def find_field_index(self, name: str) -> int:
-        """Returns the number of a field among those here, or -1."""
+        """Returns the index of a field of the value, or -1."""
     def get_field_by_index(self, field_index: int) -> ShaderCursor:
-        """Returns a cursor at the field of that number."""
+        """Returns a cursor at the field with that index."""
     def find_entry_point(self, index: int) -> ShaderCursor:
-        """Returns a cursor at the program's entry point of that number."""
+        """Returns a cursor at the program's entry point with that index."""
     def dereference(self) -> ShaderCursor:
         """Returns the same cursor, because parameter blocks and constant buffers are entered by themselves."""
     def reinterpret(self, new_layout: TypeLayoutReflection) -> ShaderCursor:
-        """Returns a cursor at the same place that takes it for another type."""
+        """Returns a cursor at the same position that takes the value for another type."""
     def set_data(self, data: _ArrayLike) -> None:
         """Writes the bytes of an array to a number, vector, matrix or array of numbers."""
     def __setattr__(self, name: str, value: Any, /) -> None: ...
@@ -570,7 +577,7 @@ class _Making(Protocol[_T_co]):
         target_slang_dtype: _TypeLike | None = None,
     ) -> _T_co: ...
 
-# One name for two things: Tensor.from_numpy(device, array) makes one, tensor.from_numpy(array) fills it.
+# Tensor.from_numpy(device, array) makes a tensor, and tensor.from_numpy(array) fills it.
 @type_check_only
 class _FromNumpy(Protocol):
     @overload
@@ -609,10 +616,9 @@ class _Numpy(Protocol):
 
 @disjoint_base
 class Tensor:
-    """An N-dimensional strided array of device memory with a Slang element type, contents undefined. Tensor(storage, dtype,
-    shape, strides=None, offset=0): the same over the memory of a Buffer or another tensor; strides and offset in
-    elements. == compares which object it is, with a warning where values are given: to_numpy() == value compares
-    elements.
+    """An N-dimensional strided array of device memory with a Slang element type, with undefined contents. Tensor(storage,
+    dtype, shape, strides=None, offset=0) makes one over the memory of a Buffer or another tensor; strides and offset are
+    in elements. == compares identity, and warns if it is given values: to_numpy() == value compares elements.
     """
 
     @overload
@@ -668,10 +674,10 @@ class Tensor:
         """A tensor of zeros."""
     @classmethod
     def empty_like(cls, other: Tensor) -> Self:
-        """Of its shape and type, contents undefined."""
+        """A tensor of the same shape and type with undefined contents."""
     @classmethod
     def zeros_like(cls, other: Tensor) -> Self:
-        """Of its shape and type, all zero."""
+        """A tensor of zeros with the same shape and type."""
     @classmethod
     def full(cls, device: Device | Module, shape: _ShapeLike, fill_value: Any, dtype: _TypeLike | None = None) -> Self:
         """A tensor whose elements all have one value."""
@@ -695,13 +701,13 @@ class Tensor:
     numpy: ClassVar[_Numpy]
     @property
     def shape(self) -> Shape:
-        """Sizes of the dimensions."""
+        """The sizes of the dimensions."""
     @property
     def strides(self) -> Shape:
         """Steps between neighbours of each dimension, in elements."""
     @property
     def offset(self) -> int:
-        """Of the first element in its storage, in elements."""
+        """The position of the first element in the storage, in elements."""
     @property
     def element_count(self) -> int:
         """The product of the sizes."""
@@ -713,24 +719,24 @@ class Tensor:
         """The MemoryType that the tensor was made with; its memory is on the device in any case."""
     @property
     def ndim(self) -> int:
-        """Number of dimensions."""
+        """The number of dimensions."""
     @property
     def device_address(self) -> int:
         """The GPU's address of the first element."""
     @property
-    def dtype(self) -> Struct:
-        """The Slang element type, a Struct."""
+    def dtype(self) -> TypeReflection:
+        """The Slang element type, a TypeReflection: that of a Struct is struct.struct."""
     @property
     def device(self) -> Device:
         """The device that it lives on."""
-    def to_numpy(self) -> NDArray[Any]:
-        """A numpy array of the contents; vectors, matrices and arrays become further dimensions, structs structured
-        elements. Waits.
+    def to_numpy(self, *, structured: bool = False) -> NDArray[Any]:
+        """A numpy array of the contents; vectors, matrices and arrays become further dimensions. Structs: one more dimension
+        of uint8, their bytes as they lie on the device; with structured=True elements with named fields. Waits.
         """
     def copy_from_numpy(self, data: _ArrayLike | Mapping[str, Any]) -> None:
-        """Fill the tensor from an array with as many numbers, converted, or for structs from a structured array or a dict of
-        arrays by field names. An array of another size, if it is no larger: its bytes, to the start of a contiguous
-        tensor. ValueError: a Shape mismatch; OverflowError: numbers that do not fit.
+        """Copy the bytes of an array to the start of the tensor's memory, whatever its dtype. RuntimeError: the array or the
+        tensor is not contiguous, or the array is larger. For structs a structured array or a dict of arrays goes by field
+        names. tensor.from_numpy(data) converts numbers.
         """
     def cursor(self, start: int = 0, count: int | None = None) -> BufferCursor:
         """A BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field =
@@ -738,37 +744,39 @@ class Tensor:
         """
     @property
     def storage(self) -> Buffer:
-        """The tensor's memory as a Buffer of bytes: the same memory, and for a view all that it is part of, so that views
-        share one storage; `offset` is the view's place in it.
+        """The tensor's memory as a Buffer of bytes. For a view it is all the memory that the view is part of, so that views
+        share one storage; `offset` is the view's position in it.
         """
     def uniforms(self) -> dict[str, Any]:
-        """A dict of shape, strides and offset; as a value for dispatch(vars=...) it is the tensor."""
+        """A dict of shape, strides and offset, which stands for the tensor in dispatch(vars=...)."""
     def to_torch(self) -> Any:
-        """A torch tensor over the same memory, where the device is CUDA's; else one on the CPU with a copy of the contents:
-        waits. ImportError without torch.
+        """A torch tensor over the same memory if the device is CUDA's; otherwise one on the CPU with a copy of the contents,
+        for which the call waits. ImportError without torch.
         """
     def torch(self) -> Any:
-        """As to_torch()."""
+        """The same as to_torch()."""
     def view(
         self, shape: _ShapeLike, strides: _ShapeLike | None = None, offset: int = 0, dtype: _TypeLike | None = None
     ) -> Self:
-        """The same memory in another way; strides and offset in elements."""
+        """A tensor over the same memory with another shape, strides or offset, in elements."""
     @overload
     def broadcast_to(self, shape: _ShapeLike) -> Self:
-        """Sizes of 1 stretched, leading dimensions added; no copy."""
+        """A view with the given sizes: sizes of 1 are stretched, leading dimensions added. Copies nothing."""
     @overload
     def broadcast_to(self, *sizes: SupportsIndex) -> Self:
-        """Sizes of 1 stretched, leading dimensions added; no copy."""
+        """A view with sizes of 1 stretched and leading dimensions added, which is no copy."""
     @overload
     def reshape(self, shape: _ShapeLike) -> Self:
-        """The same elements in other sizes; one may be -1. Never copies."""
+        """A view of the same elements with other sizes, one of which may be -1. Never copies."""
     @overload
     def reshape(self, *sizes: SupportsIndex) -> Self:
         """The same elements in other sizes; one may be -1. Never copies."""
     def flatten_dtype(self) -> Self:
-        """Elements as scalars with further dimensions: float3 (100) is float (100, 3); the same memory."""
+        """A view of the same memory whose elements are scalars, with further dimensions: a float3 tensor (100) gives a float
+        tensor (100, 3).
+        """
     def clear(self, command_encoder: CommandEncoder | None = None) -> None:
-        """Set all bytes of the tensor's memory to zero: of a view, of all that it is part of."""
+        """Set all bytes of the tensor's memory to zero; for a view, of all the memory that the view is part of."""
     def with_grads(
         self, grad_in: _GradLike | None = None, grad_out: _GradLike | None = None, zero: bool = False
     ) -> Tensor:
@@ -778,24 +786,26 @@ class Tensor:
         tensors that are given are set to zero. TypeError: elements that have no gradients, as int.
         """
     def detach(self) -> Tensor:
-        """The same memory as a Tensor without gradients."""
+        """A tensor over the same memory without gradients."""
     @property
     def grad(self) -> Tensor | Any:
-        """The gradient, a Tensor: grad_out, or else grad_in; a NameNotFoundError without gradients, which is a RuntimeError
-        and an AttributeError. Views have views of it.
+        """The gradient, a Tensor: grad_out if there is one, otherwise grad_in. Without gradients it raises a
+        NameNotFoundError, which is a RuntimeError and an AttributeError. A view's gradient is a view.
         """
     @property
     def grad_in(self) -> Tensor | None:
-        """The gradient that calls read, of their outputs going backward; or None."""
+        """The gradient that calls read, in backward calls that of an output; or None."""
     @grad_in.setter
     def grad_in(self, value: Any) -> None: ...
     @property
     def grad_out(self) -> Tensor | None:
-        """The gradient that calls give, of their inputs going backward; or None."""
+        """The gradient that calls write, in backward calls that of an input; or None."""
     @grad_out.setter
     def grad_out(self, value: Any) -> None: ...
     def point_to(self, target: Tensor) -> None:
-        """See the memory that `target` sees; same shape, strides and type, else ValueError."""
+        """Make the tensor show the memory of `target`, which must have the same shape, strides and type; otherwise
+        ValueError.
+        """
     def is_contiguous(self) -> bool:
         """Whether elements lie row-major without gaps."""
     def __bool__(self) -> bool: ...
@@ -809,9 +819,10 @@ class Tensor:
 
 @final
 class BufferCursor:
-    """Elements of a tensor in a copy on the host. cursor[i] is a BufferElementCursor, cursor[i] = value writes one; apply()
-    copies back what was written. BufferCursor(element_layout, buffer_resource, load_before_write=True) sees a Buffer as
-    elements of a type; BufferCursor(device_type, element_layout, size) makes memory for as many.
+    """The elements of a tensor, copied to the host. cursor[i] is a BufferElementCursor, and cursor[i] = value writes an
+    element; apply() copies written elements back. BufferCursor(element_layout, buffer_resource, load_before_write=True)
+    shows a Buffer as elements of a type; BufferCursor(device_type, element_layout, size) allocates memory for `size`
+    elements.
     """
 
     @overload
@@ -833,16 +844,16 @@ class BufferCursor:
     ) -> Self: ...
     @property
     def element_count(self) -> int:
-        """Number of elements."""
+        """The number of elements."""
     @property
     def element_size(self) -> int:
-        """Bytes of an element on the device."""
+        """The bytes of an element on the device."""
     @property
     def element_stride(self) -> int:
-        """Bytes from one element to the next on the device."""
+        """The bytes from one element to the next on the device."""
     @property
     def size(self) -> int:
-        """Bytes of all elements on the device."""
+        """The bytes of all elements on the device."""
     @property
     def element_type(self) -> TypeReflection:
         """The TypeReflection of the elements."""
@@ -851,16 +862,16 @@ class BufferCursor:
         """The TypeLayoutReflection of the elements."""
     @property
     def is_loaded(self) -> bool:
-        """Whether the elements have been read."""
+        """Whether the elements have been read from the device."""
     @property
     def resource(self) -> Tensor:
-        """What the elements belong to."""
+        """The buffer or tensor that the elements belong to."""
     def apply(self) -> None:
         """Copy the elements that were written to the tensor."""
     def load(self) -> None:
-        """Read the elements again; what was not applied is lost. Waits."""
+        """Read the elements again; writes without apply() are lost. Waits."""
     def find_element(self, index: int) -> BufferElementCursor:
-        """Cursor[index]. IndexError beyond the end."""
+        """Returns cursor[index]. IndexError beyond the end."""
     def to_numpy(self) -> NDArray[Any]:
         """Returns the bytes of all elements, as they lie on the device, as a numpy array of uint8."""
     def copy_from_numpy(self, data: Any) -> None:
@@ -872,7 +883,7 @@ class BufferCursor:
         dimension of each array is the number of elements. Other data: as copy_from_numpy().
         """
     def _read_bytes(self) -> bytearray:
-        """All elements as they lie on the device."""
+        """The bytes of all elements as they lie on the device."""
     def _write_bytes(self, data: _BytesLike, /) -> None:
         """Write bytes as they lie on the device."""
     def _write_values(self, data: Any, /) -> None:
@@ -888,32 +899,34 @@ class _Parts:
 
 @final
 class BufferElementCursor(_Parts):
-    """A place in the elements of a BufferCursor: place.field, place['light.color'], place[2]; place.field = value writes."""
+    """A value in the elements of a BufferCursor, or a part of one: place.field, place['light.color'], place[2]; place.field
+    = value writes.
+    """
 
     @property
     def type(self) -> Struct:
-        """The Slang type of the place, unless it has a field of that name."""
+        """The Slang type of the value, unless it has a field of that name."""
     def read(self) -> Any:
-        """The value: a number, vector, matrix, list, or a dict for a struct."""
+        """Returns the value: a number, vector, matrix, list, or a dict for a struct."""
     def write(self, val: Any) -> None:
-        """Numbers, lists, vectors or arrays; a dict changes the fields that it names, and other keys are passed over.
-        Nothing is changed when a part does not fit.
+        """Write numbers, lists, vectors or arrays; a dict changes the fields that it names, and other keys are ignored.
+        Nothing is changed if a part does not fit.
         """
     def set_data(self, data: _BytesLike) -> None:
-        """The place's bytes, from anything with a buffer."""
+        """Write the value's bytes, from any object with a buffer."""
     def is_valid(self) -> bool:
-        """Whether it can be read and written: it is at something, and its device is open."""
+        """Whether the value can be read and written: the cursor has one, and its device is open."""
     def has_field(self, name: str) -> bool:
-        """Whether there is a part of that name or path."""
+        """Whether the value has a part of that name or path."""
     def has_element(self, index: int) -> bool:
-        """Whether there is a part of that index."""
+        """Whether the value has a part of that index."""
     def find_field(self, name: str) -> BufferElementCursor:
         """Returns the part with that name or path, as cursor[name] does; an invalid cursor if the element has no such part."""
     def find_element(self, index: int) -> BufferElementCursor:
-        """A part by index. An invalid cursor beyond the end."""
+        """The element with that index; an invalid cursor beyond the end."""
     @property
     def _offset(self) -> int:
-        """Bytes from the cursor's first element, on the device."""
+        """The bytes from the cursor's first element, on the device."""
     def reinterpret(self, new_layout: TypeLayoutReflection | TypeReflection | Struct) -> BufferElementCursor:
         """The same bytes as a value of another type."""
     def __bool__(self) -> bool: ...
@@ -933,37 +946,37 @@ class NDBuffer(Tensor):
 
 @disjoint_base
 class Generator:
-    """An argument whose values are made in the kernel: see call_id, thread_id, grid, wang_hash, rand_float."""
+    """An argument whose values the kernel computes: see call_id, thread_id, grid, wang_hash, rand_float."""
 
     @property
     def slangpy_signature(self) -> str:
         """A text that is the same for generators of one kind and number of dimensions."""
     @property
     def dims(self) -> int:
-        """The number of dimensions or components; -1: as many as the parameter has."""
+        """The number of dimensions or components; -1 takes the parameter's."""
 
 class CallIdArg(Generator):
-    """What call_id() makes."""
+    """The argument that call_id() returns."""
 
     def __new__(cls, dims: int = -1) -> Self: ...
 
 class ThreadIdArg(Generator):
-    """What thread_id() makes."""
+    """The argument that thread_id() returns."""
 
     def __new__(cls, dims: int = -1) -> Self: ...
 
 class GridArg(Generator):
-    """What grid() makes."""
+    """The argument that grid() returns."""
 
     def __new__(cls, shape: _ShapeLike, offset: _ShapeLike | None = None, stride: _ShapeLike | None = None) -> Self: ...
 
 class WangHashArg(Generator):
-    """What wang_hash() makes."""
+    """The argument that wang_hash() returns."""
 
     def __new__(cls, dims: int = -1, seed: int = 0, warmup: int = 0, hash_seed: bool = True) -> Self: ...
 
 class RandFloatArg(Generator):
-    """What rand_float() makes."""
+    """The argument that rand_float() returns."""
 
     def __new__(
         cls, min: float, max: float, dim: int = -1, seed: int = 0, warmup: int = 0, hash_seed: bool = True
@@ -975,15 +988,15 @@ class Vectorized:
 
     @property
     def value(self) -> Any:
-        """The argument that it is around."""
+        """The argument that has the mapping or type."""
     @property
     def dims(self) -> tuple[int, ...] | None:
-        """Of vmap() and vdim(): the dimensions of the call. Of vcast(): None."""
+        """The dimensions of the call, for vmap() and vdim(); None for vcast()."""
     @property
     def type(self) -> Any:
-        """Of vcast(): the type. Of vmap() and vdim(): None."""
+        """The type, for vcast(); None for vmap() and vdim()."""
     def around(self, value: Any, /) -> Vectorized:
-        """The same mapping or type around another value."""
+        """The same mapping or type for another value."""
 
 def vmap(value: Any, dims: int | _ShapeLike) -> Vectorized:
     """The argument `value` with an explicit mapping: its dimension i is run over as dimension dims[i] of the call, and its
@@ -999,7 +1012,7 @@ def vcast(value: Any, type: Any) -> Vectorized:
 
 @disjoint_base
 class PackedArg:
-    """An argument that is converted once and serves many calls, as pack() makes it."""
+    """An argument that pack() has converted once and that serves many calls."""
 
     python_object: Any
     def __new__(cls, module: Module, python_object: Any) -> Self: ...
@@ -1016,10 +1029,10 @@ class ValueRef:
 
 @final
 class DiffPair:
-    """A value and its gradient, as an argument of .bwds and .fwds: a number, list, vector, array, tensor or dict each.
-    Numbers and lists are replaced by what comes back, arrays and tensors are written where they lie, and added to.
-    Backward, gradients of inputs come back and those of outputs are read; forward the other way round. primal None: an
-    output whose value does not matter. Other calls take the value alone.
+    """A value and its gradient, as an argument of .bwds and .fwds. Each of the two is a number, list, vector, array, tensor
+    or dict. The call replaces numbers and lists by the new values; it writes arrays and tensors in their memory, and adds
+    to them. Backward calls give the gradients of inputs and read those of outputs; forward calls the other way round.
+    primal None stands for an output whose value does not matter. Other calls take only the value.
     """
 
     @overload
@@ -1033,28 +1046,28 @@ class DiffPair:
     def slangpy_signature(self) -> str:
         """A text that is the same for pairs of the same types."""
     def get(self, type: int) -> Any:
-        """The value for PrimType.primal, the gradient for PrimType.derivative."""
+        """Returns the value for PrimType.primal, the gradient for PrimType.derivative."""
     def set(self, type: int, value: Any) -> None:
-        """Replaces one of them."""
+        """Replace the value or the gradient."""
 
 def call_id(dims: int | _ShapeLike = -1) -> Generator:
-    """Where in the call's shape each element is. `dims` is the parameter's size, which is known. call_id((2, 3)) is grid((2,
-    3)).
+    """An argument with the position of each element in the call's shape. `dims` is the parameter's size, which need not be
+    given. call_id((2, 3)) is the same as grid((2, 3)).
     """
 def thread_id(dims: int = -1) -> Generator:
-    """The number of each element. `dims` is the parameter's size, which is known."""
+    """An argument with the number of each element. `dims` is the parameter's size, which need not be given."""
 def grid(shape: _ShapeLike, offset: _ShapeLike | None = None, stride: _ShapeLike | None = None) -> Generator:
-    """Coordinates; -1 in shape is any size, an int is a rank of open sizes."""
+    """An argument with the coordinates of a grid; -1 in shape is any size, and an int is a rank of any sizes."""
 def wang_hash(dim: int = -1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True) -> Generator:
-    """Random unsigned numbers."""
+    """An argument of random unsigned numbers."""
 def rand_float(
     min: float = 0, max: float = 1, dim: int = -1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True
 ) -> Generator:
-    """Random floats in [min, max)."""
+    """Random floats in [min, max). As in SlangPy, warmup and hash_seed have no effect."""
 def intRef(init_value: int = 0) -> ValueRef:
-    """A ValueRef."""
+    """Make a ValueRef of an int."""
 def floatRef(init_value: float = 0.0) -> ValueRef:
-    """A ValueRef."""
+    """Make a ValueRef of a float."""
 def pack(module: Module, arg_value: Any) -> PackedArg:
     """The value as a PackedArg, converted once for many calls. A PackedArg is returned as it is."""
 
@@ -1062,16 +1075,16 @@ def pack(module: Module, arg_value: Any) -> PackedArg:
 
 @disjoint_base
 class BaseReflectionObject:
-    """What all reflection objects have. Those of a Module stay as they are when it is reloaded; those of a SlangModule or
-    ShaderProgram end then.
+    """The base class of reflection objects. Objects of a Module stay valid when it is reloaded; objects of a SlangModule or
+    ShaderProgram become invalid.
     """
 
     @property
     def is_valid(self) -> bool:
-        """Whether it can be asked: its device is open, and no reload has ended it."""
+        """Whether the object can be used: its device is open, and no reload has made it invalid."""
     @property
     def module(self) -> Module:
-        """The Module that it belongs to, which it keeps."""
+        """The Module that the object belongs to and keeps alive."""
     def __hash__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -1082,12 +1095,12 @@ class BaseReflectionObject:
 
 @final
 class ProgramLayout(BaseReflectionObject):
-    """Module.layout: types, functions and shader parameters by name. Lists are those of the moment when it was asked for; a
-    module that was reloaded has another one.
+    """Types, functions and shader parameters of a module by name: Module.layout. Lists do not follow reloads; a reloaded
+    module has another layout.
     """
 
     def _of_entry_points(self, layouts: Sequence[EntryPointLayout], /) -> ProgramLayout:
-        """The same layout with these entry points."""
+        """The same layout with the given entry points."""
 
     @property
     def parameters(self) -> list[VariableLayoutReflection]:
@@ -1099,15 +1112,15 @@ class ProgramLayout(BaseReflectionObject):
     def module_decl(self) -> DeclReflection:
         """The root of the declarations, a DeclReflection."""
     def find_type_by_name(self, name: str) -> TypeReflection | None:
-        """A TypeReflection: 'float3', 'ns::Grid<float, 4>', 'Circle[8]'; None when there is none."""
+        """A TypeReflection: 'float3', 'ns::Grid<float, 4>', 'Circle[8]'; None if there is no such type."""
     def require_type_by_name(self, name: str, /) -> TypeReflection:
-        """As find_type_by_name, but a LookupError with the nearest names."""
+        """Returns what find_type_by_name() finds; raises a LookupError with similar names if there is none."""
     def find_function_by_name(self, name: str) -> FunctionReflection | None:
-        """A FunctionReflection, the first of the overloads: 'f', 'ns::f', 'Circle::area', without generic arguments; None
-        when there is none.
+        """A FunctionReflection, the first of the overloads: 'f', 'ns::f', 'Circle::area', without generic arguments; None if
+        there is no such function.
         """
     def require_function_by_name(self, name: str, /) -> FunctionReflection:
-        """As find_function_by_name, but a ValueError."""
+        """Returns what find_function_by_name() finds; raises a ValueError if there is none."""
     def find_function_by_name_in_type(self, type: _ReflectedType, name: str) -> FunctionReflection | None:
         """Returns the method of a type with that name, or its constructor for '$init'; None if the type has none."""
     def get_type_layout(self, type: _ReflectedType) -> TypeLayoutReflection:
@@ -1131,7 +1144,7 @@ class ProgramLayout(BaseReflectionObject):
     def require_function_by_name_in_type(self, type: _ReflectedType, name: str) -> FunctionReflection:
         """Returns what find_function_by_name_in_type() returns; raises a ValueError if the type has no such method."""
     def get_resolved_generic_args(self, slang_type: TypeReflection | Struct) -> tuple[TypeReflection | int | None, ...] | None:
-        """Returns the arguments of a generic type, types or ints, as a list; None for other types."""
+        """Returns the arguments of a generic type as a list of types and ints; None for other types."""
     @property
     def globals_type_layout(self) -> Any:
         """The layout of the global shader parameters as a struct."""
@@ -1140,7 +1153,7 @@ class ProgramLayout(BaseReflectionObject):
         """The global shader parameters as one variable."""
     @property
     def hashed_strings(self) -> list[Any]:
-        """The texts of getStringHash(): an empty list, because Slang is not asked for them."""
+        """The strings of getStringHash(). The list is empty, because Slang is not asked for them."""
     @property
     def program_layout(self) -> ProgramLayout:
         """The layout itself."""
@@ -1159,45 +1172,43 @@ class TypeReflection(BaseReflectionObject):
         """A TypeReflection.Kind."""
     @property
     def name(self) -> str:
-        """The name without namespaces and generic arguments: 'float3', 'Grid'."""
+        """The name without namespaces and generic arguments: 'Grid', 'vector'; '_Texture' of textures."""
     @property
     def generation(self) -> int:
-        """A number that a reload makes larger: after it the object has the new contents."""
+        """A number that grows at each reload. The object has the contents of the newest one."""
     @property
     def full_name(self) -> str:
-        """The name in full, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."""
+        """The name with its path and generic arguments, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."""
     @property
     def scalar_type(self) -> ScalarType:
-        """A TypeReflection.ScalarType: of a scalar, vector or matrix; else none."""
+        """The TypeReflection.ScalarType of a scalar, vector or matrix; none for other types."""
     @property
     def row_count(self) -> int:
-        """Rows of a matrix; 1 for vectors and scalars; 0 for others."""
+        """Rows of a matrix; 1 for vectors and scalars; 0 for other types."""
     @property
     def col_count(self) -> int:
-        """Columns of a matrix, components of a vector; 1 for scalars; 0 for others."""
+        """Columns of a matrix, components of a vector; 1 for scalars; 0 for other types."""
     @property
     def element_type(self) -> TypeReflection | None:
-        """The type of the elements of an array, vector, pointer, tensor, buffer or texture, of a matrix its scalar; an
-        enum's integer; else None.
-        """
+        """The type of the elements of an array, vector, pointer, tensor, buffer or texture; of a matrix its rows; else None."""
     @property
     def element_count(self) -> int:
-        """Of an array (0: unsized) or vector; 0 for others."""
+        """The number of elements of an array (0 without a size) or vector; 0 for other types."""
     @property
     def total_array_element_count(self) -> int:
-        """Elements of an array of arrays altogether; 0 for others."""
+        """The number of all elements of an array of arrays; 0 for other types."""
     @property
     def program(self) -> ProgramLayout:
         """The ProgramLayout of the type's module."""
     @property
     def num_dims(self) -> int:
-        """Number of dimensions of the type's shape."""
+        """The number of dimensions of the type's shape."""
     @property
     def differentiable(self) -> bool:
         """Whether the type implements IDifferentiable."""
     @property
     def derivative(self) -> TypeReflection | None:
-        """The type of its derivative; None if it is not differentiable."""
+        """The type of the derivative; None if the type is not differentiable."""
     @property
     def is_generic(self) -> bool:
         """Whether the type depends on generic parameters that are still open."""
@@ -1212,22 +1223,22 @@ class TypeReflection(BaseReflectionObject):
         """The TypeReflection."""
     @property
     def vector_type_name(self) -> str:
-        """The name of the type in full, as Slang prints it."""
+        """The name of the type with its path and generic arguments, as Slang prints it."""
     @property
     def generic_args(self) -> tuple[TypeReflection | int | None, ...] | None:
-        """The arguments of a generic type, types or ints (of a bool 1 or 0), as a tuple; None for other types."""
+        """The arguments of a generic type as a tuple of types and ints (1 or 0 for a bool); None for other types."""
     @property
     def dims(self) -> int:
-        """Number of dimensions of a tensor type: the D of Tensor<T, D>."""
+        """The number of dimensions of a tensor type: the D of Tensor<T, D>."""
     @property
     def dtype(self) -> TypeReflection:
         """The type of a tensor type's elements: the T of Tensor<T, D>."""
     @property
     def access(self) -> TensorAccess:
-        """How a function may access a tensor of this type: an ITensorType.Access."""
+        """How a function may access a tensor of this type, an ITensorType.Access."""
     @property
     def tensor_type(self) -> TensorType:
-        """Which tensor a tensor type is: an ITensorType.Kind."""
+        """Which tensor a tensor type is, an ITensorType.Kind."""
     @property
     def has_grad_in(self) -> bool:
         """Whether a tensor type reads a gradient in the backward pass, as tensors do that a function writes."""
@@ -1239,88 +1250,96 @@ class TypeReflection(BaseReflectionObject):
         """Whether a function may write to a tensor, buffer or texture of this type."""
     @property
     def usage(self) -> IntFlag:
-        """The usage that a buffer or texture needs for a parameter of this type: a BufferUsage or TextureUsage."""
+        """The usage that a buffer or texture needs for a parameter of this type, a BufferUsage or TextureUsage."""
     @property
     def texture_dims(self) -> int:
-        """Number of dimensions of a texture type, layers included: 3 of a Texture2DArray."""
+        """The number of dimensions of a texture type, layers included: 3 of a Texture2DArray."""
     @property
     def target_type(self) -> TypeReflection | None:
         """The type that a pointer type points to."""
     @property
     def slang_scalar_type(self) -> _ScalarType:
-        """The ScalarType of its numbers."""
+        """The ScalarType of the type's numbers."""
     @property
     def num_elements(self) -> int:
-        """Number of elements of an array or vector."""
+        """The number of elements of an array or vector."""
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in C's layout; 0 for what host memory cannot hold."""
+    @property
+    def struct(self) -> TypeReflection:
+        """The type itself."""
+    @property
+    def device(self) -> Device:
+        """The Device of its module."""
     @property
     def rows(self) -> int:
-        """Number of rows of a matrix."""
+        """The number of rows of a matrix."""
     @property
     def cols(self) -> int:
-        """Number of columns of a matrix."""
+        """The number of columns of a matrix."""
     @property
     def fields(self) -> _FieldList:
         """A struct's fields, as VariableReflections."""
     @property
     def field_count(self) -> int:
-        """How many fields it has."""
+        """The number of fields of a struct."""
     @property
     def resource_shape(self) -> ResourceShape:
-        """A TypeReflection.ResourceShape; none when it is no resource."""
+        """A TypeReflection.ResourceShape; none for a type that is not a resource."""
     @property
     def resource_access(self) -> ResourceAccess:
-        """A TypeReflection.ResourceAccess; none when it is no resource."""
+        """A TypeReflection.ResourceAccess; none for a type that is not a resource."""
     @property
     def resource_result_type(self) -> TypeReflection | None:
-        """What a buffer or texture holds; None when it is no resource."""
+        """The type of the elements of a buffer or texture; None for a type that is not a resource."""
     @property
     def shape(self) -> Shape:
-        """Sizes of arrays, matrices and vectors, outermost first; () for other values. Of a tensor, texture or buffer: -1
-        for each of its dimensions, and then the shape of an element.
-        """
+        """The sizes of arrays, matrices and vectors, outermost first; () for scalars and structs. For a tensor, texture or buffer: -1
+        for each dimension, and then the shape of an element."""
     @property
     def is_array(self) -> bool:
-        """Whether it is an array."""
+        """Whether the type is an array."""
     @property
     def is_scalar(self) -> bool:
-        """Whether it is a scalar."""
+        """Whether the type is a scalar."""
     @property
     def is_vector(self) -> bool:
-        """Whether it is a vector."""
+        """Whether the type is a vector."""
     @property
     def is_matrix(self) -> bool:
-        """Whether it is a matrix."""
+        """Whether the type is a matrix."""
     @property
     def is_struct(self) -> bool:
-        """Whether it is a struct."""
+        """Whether the type is a struct."""
     @property
     def is_float(self) -> bool:
-        """Whether its numbers are floats: half, float or double."""
+        """Whether the type's numbers are floats: half, float or double."""
     @property
     def is_integer(self) -> bool:
-        """Whether its numbers are integers, signed or not."""
+        """Whether the type's numbers are integers, signed or not."""
     @property
     def is_signed(self) -> bool:
-        """Whether its numbers are signed integers."""
+        """Whether the type's numbers are signed integers."""
     @property
     def is_bool(self) -> bool:
-        """Whether it is of bools."""
+        """Whether the type's components are bools."""
     @property
     def user_attributes(self) -> list[Attribute]:
         """Attributes of the declaration of a struct, enum or interface of this module."""
     @property
     def decl(self) -> DeclReflection | None:
-        """The DeclReflection of a struct, enum or interface of this module; else None."""
+        """The DeclReflection of a struct, enum or interface of this module, or None."""
     def unwrap_array(self) -> TypeReflection:
-        """The type of an array's innermost elements; others: itself."""
+        """The type of an array's innermost elements; the type itself if it is not an array."""
     def find_field(self, name: str) -> VariableReflection | None:
         """The VariableReflection of a field, or None."""
     def implements(self, interface: _ReflectedType, /) -> bool:
-        """Whether it implements an interface, a type or its name."""
+        """Whether the type implements an interface, which is given as a type or by name."""
 
 @final
 class TypeLayoutReflection(BaseReflectionObject):
-    """How a type lies in memory."""
+    """The layout of a type in memory."""
 
     @property
     def reflection(self) -> TypeLayoutReflection:
@@ -1336,27 +1355,27 @@ class TypeLayoutReflection(BaseReflectionObject):
         """The TypeReflection."""
     @property
     def size(self) -> int:
-        """Bytes on the device, as in a tensor; 0 for resources and what is open."""
+        """The bytes on the device, as in a tensor; 0 for resources and for generic types with open parameters."""
     @property
     def alignment(self) -> int:
-        """Its alignment in bytes on the device."""
+        """Alignment in bytes on the device."""
     @property
     def stride(self) -> int:
-        """Bytes from one element of an array to the next on the device."""
+        """The bytes from one element of an array to the next on the device."""
     @property
     def host_size(self) -> int:
-        """Bytes in C's layout, which host data has."""
+        """The bytes in C's layout, the layout of host data."""
     @property
     def host_alignment(self) -> int:
-        """Its alignment in C's layout."""
+        """Alignment in bytes in C's layout."""
     @property
     def fields(self) -> list[VariableLayoutReflection]:
         """A struct's fields, as VariableLayoutReflections."""
     @property
     def element_type_layout(self) -> TypeLayoutReflection | None:
-        """Of an array, vector, matrix or buffer; else None."""
+        """The layout of the elements of an array, vector, matrix or buffer; None for other types."""
     def unwrap_array(self) -> TypeLayoutReflection:
-        """The layout of an array's innermost elements; others: itself."""
+        """The layout of an array's innermost elements; the layout itself if it is not an array's."""
     def find_field(self, name: str) -> VariableLayoutReflection | None:
         """The VariableLayoutReflection of a field, or None."""
 
@@ -1386,44 +1405,43 @@ class FunctionReflection(_Declared):
         """The name with its parents': 'geometry::Circle::area'."""
     @property
     def return_type(self) -> TypeReflection:
-        """The type of the result; 'void' is one too."""
+        """The type of the result, which may be 'void'."""
     @property
     def parameters(self) -> list[VariableReflection]:
         """The parameters, as VariableReflections."""
     @property
     def this(self) -> TypeReflection | None:
-        """The type that it is a method of; None for others and static ones."""
+        """The type that the method belongs to; None for static methods and other functions."""
     @property
     def is_overloaded(self) -> bool:
-        """Whether there are others of the name."""
+        """Whether there are other functions of the name."""
     @property
     def overloads(self) -> list[FunctionReflection]:
-        """All functions of the name, this one among them."""
+        """All functions of the name, including this one."""
     @property
     def is_constructor(self) -> bool:
-        """Whether it is an __init."""
+        """Whether the function is an __init."""
     @property
     def have_return_value(self) -> bool:
-        """Whether the result is not void."""
+        """Whether the result type is not void."""
     @property
     def is_generic(self) -> bool:
-        """Whether it has generic parameters, or its struct has."""
+        """Whether the function has generic parameters, or its struct has."""
     @property
     def static(self) -> bool:
-        """Whether it is a static method."""
+        """Whether the function is a static method."""
     @property
     def mutating(self) -> bool:
-        """Whether it is a method that changes its instance."""
+        """Whether the function is a method that changes its instance."""
     @property
     def differentiable(self) -> bool:
-        """Whether it is [Differentiable]."""
+        """Whether the function is [Differentiable]."""
     @property
     def decl(self) -> DeclReflection:
-        """Its DeclReflection."""
+        """The function's DeclReflection."""
     def specialize_with_arg_types(self, types: Sequence[_ReflectedType]) -> FunctionReflection | None:
         """The overload that takes arguments of these types (TypeReflections or names) with the least conversions, or None. A
-        generic function has these types in place of its generic parameters. Function.resolve() finds what a call would
-        take.
+        generic function is specialised for these types. Function.resolve() finds the overload of a call.
         """
 
 @final
@@ -1432,25 +1450,25 @@ class VariableReflection(_Declared):
 
     @property
     def type(self) -> TypeReflection | None:
-        """Its TypeReflection; None for an enum's case."""
+        """The variable's TypeReflection; None for the case of an enum."""
     @property
     def io_type(self) -> IOType:
-        """The direction of a parameter: an IOType."""
+        """The direction of a parameter, an IOType."""
     @property
     def no_diff(self) -> bool:
-        """Whether it is declared no_diff, or of a type that has no derivative."""
+        """Whether the variable is declared no_diff, or has a type without derivative."""
     @property
     def index(self) -> int:
-        """Its position among the parameters or fields, from 0."""
+        """The position among the parameters or fields, from 0."""
     @property
     def has_default(self) -> bool:
-        """Whether a call may leave it out; whether it is initialised."""
+        """Whether a parameter has a default value, or a variable an initial one."""
     @property
     def value(self) -> int | float | str | None:
-        """A constant's, a default that is a plain number; else None."""
+        """The value of a constant, or a default value that is a plain number; otherwise None."""
     @property
     def decl(self) -> DeclReflection:
-        """Its DeclReflection."""
+        """The variable's DeclReflection."""
 
 @type_check_only
 class _Children:
@@ -1465,31 +1483,31 @@ class DeclReflection(_Declared, _Children):
     Kind: TypeAlias = _DeclKind
     @property
     def kind(self) -> Kind:
-        """What it declares: a DeclReflection.Kind."""
+        """A DeclReflection.Kind: function, struct and so on."""
     @property
     def path(self) -> str:
-        """The name with its parents': 'geometry::Circle::area'; '' where it has none."""
+        """The name with those of its parents: 'geometry::Circle::area'; '' for a declaration without a name."""
     @property
     def type(self) -> TypeReflection | None:
-        """Of a variable; a function's result; what a struct declares; else None."""
+        """The type of a variable, the result type of a function, or the type that a struct declares; otherwise None."""
     @property
     def parent(self) -> DeclReflection | None:
-        """The declaration that this one lies in; None: it is the root."""
+        """The declaration that contains this one; None for the root."""
     @property
     def children(self) -> list[DeclReflection]:
-        """The declarations in it, as a list; len() and [i] do it without one."""
+        """The declarations in this one, as a list; len(decl) and decl[i] need no list."""
     @property
     def child_count(self) -> int:
-        """How many children it has."""
+        """The number of declarations in this one."""
     @property
     def value(self) -> int | float | str | None:
-        """A number or text: of an enum's case, a constant, a default; None where it is not known."""
+        """The number or text of an enum's case, a constant or a default value; None if it is not known."""
     @property
     def file(self) -> str:
-        """The file it is written in; '' when that is not known."""
+        """The file of the declaration; '' if it is not known."""
     @property
     def line(self) -> int:
-        """The line, from 1; 0 when that is not known."""
+        """The line of the declaration, from 1; 0 if it is not known."""
     def as_type(self) -> TypeReflection:
         """The TypeReflection of a struct, enum, interface or alias."""
     def as_function(self) -> FunctionReflection:
@@ -1497,22 +1515,22 @@ class DeclReflection(_Declared, _Children):
     def as_variable(self) -> VariableReflection:
         """The VariableReflection of a field, parameter or variable."""
     def find_children_of_kind(self, kind: Kind, child_name: str = ...) -> list[DeclReflection]:
-        """A list of DeclReflections, all or those of one name."""
+        """The children of a kind, or of a kind and name, as a list of DeclReflections."""
     def children_of_kind(self, kind: Kind) -> list[DeclReflection]:
-        """A list of DeclReflections."""
+        """The children of a kind, as a list of DeclReflections."""
     def find_first_child_of_kind(self, kind: Kind, child_name: str = ...) -> DeclReflection | None:
-        """A DeclReflection, or None."""
+        """The first child of a kind and name as a DeclReflection, or None."""
     def __bool__(self) -> Literal[True]: ...
     def __len__(self) -> int: ...
     def __getitem__(self, index: SupportsIndex, /) -> DeclReflection: ...
 
 @final
 class VariableLayoutReflection(BaseReflectionObject):
-    """Where a field or a global shader parameter lies."""
+    """The place of a field or a global shader parameter in memory or among bindings."""
 
     @property
     def name(self) -> str:
-        """The name."""
+        """The variable's name."""
     @property
     def variable(self) -> VariableReflection:
         """The VariableReflection."""
@@ -1524,13 +1542,13 @@ class VariableLayoutReflection(BaseReflectionObject):
         """The TypeLayoutReflection."""
     @property
     def offset(self) -> int:
-        """Bytes from the beginning of its struct, or of the uniform globals, on the device."""
+        """The bytes from the beginning of the variable's struct, or of the uniform globals, on the device."""
     @property
     def host_offset(self) -> int:
-        """Bytes from the beginning of its struct in C's layout."""
+        """The bytes from the beginning of the variable's struct in C's layout."""
     @property
     def binding(self) -> int:
-        """Of a global resource, in the module's own layout."""
+        """The binding of a global resource in the layout of the module alone."""
     @property
     def space(self) -> int:
         """The descriptor set of a global resource."""
@@ -1552,7 +1570,7 @@ class EntryPointLayout(BaseReflectionObject):
         """The name in the program: the function's, or the one that rename() gave it."""
     @property
     def compute_thread_group_size(self) -> uint3:
-        """[numthreads] as a uint3; zeros for other stages."""
+        """The sizes of [numthreads] as a uint3; zeros for other stages."""
     @property
     def parameters(self) -> list[VariableLayoutReflection]:
         """The parameters, as VariableLayoutReflections."""
@@ -1562,17 +1580,17 @@ class EntryPointLayout(BaseReflectionObject):
 
 @final
 class Attribute(BaseReflectionObject):
-    """An attribute that is declared as a struct, at a declaration."""
+    """An attribute of a declaration; attributes are declared as structs."""
 
     @property
     def name(self) -> str:
-        """The name: 'Range' of [Range(0, 1)]."""
+        """The attribute's name: 'Range' of [Range(0, 1)]."""
     @property
     def args(self) -> tuple[int | float | str | None, ...]:
-        """The arguments: int, float, str, or None for those that Slang does not tell (double, half, more than 32 bits)."""
+        """The arguments: int, float, str, or None for arguments that Slang does not tell (double, half, more than 32 bits)."""
     @property
     def argument_count(self) -> int:
-        """How many arguments it has."""
+        """The number of arguments."""
     def argument_type(self, index: int) -> TypeReflection | None:
         """The TypeReflection of an argument."""
     def argument_value_int(self, index: int) -> int:
@@ -1598,23 +1616,23 @@ class ReflectionCursor(BaseReflectionObject, _Paths):
     def __new__(cls, shader_program: ShaderProgram) -> Self: ...
     def __bool__(self) -> bool: ...
     def _names(self) -> list[str]:
-        """The names of the parts."""
+        """The names of the parts below the cursor."""
     def _entry_points(self) -> list[str]:
         """The names of a program's entry points."""
     def is_valid(self) -> bool:  # type: ignore[override]
-        """Whether it is at something, and its device is open; so is bool(cursor)."""
+        """Whether the cursor has found something, and its device is open; bool(cursor) is the same."""
     @property
     def type(self) -> TypeReflection:
-        """The TypeReflection of what is there."""
+        """The TypeReflection at the cursor."""
     @property
     def type_layout(self) -> TypeLayoutReflection:
-        """The TypeLayoutReflection of what is there."""
+        """The TypeLayoutReflection at the cursor."""
     @property
     def offset(self) -> int:
-        """Bytes from where the first cursor was, on the device."""
+        """The bytes from the first cursor's position on the device."""
     @property
     def host_offset(self) -> int:
-        """Bytes from where the first cursor was, in C's layout."""
+        """The bytes from the first cursor's position in C's layout."""
     def find_field(self, name: str) -> ReflectionCursor:
         """Returns a cursor at a field, which may be a path such as 'lights[2].color'; an invalid cursor if there is no such
         field.
@@ -1622,9 +1640,9 @@ class ReflectionCursor(BaseReflectionObject, _Paths):
     def find_element(self, index: int) -> ReflectionCursor:
         """Returns a cursor at an element of an array or vector; an invalid cursor if there is no such element."""
     def has_field(self, name: str) -> bool:
-        """Whether find_field() would find it."""
+        """Whether find_field() finds that name."""
     def has_element(self, index: int) -> bool:
-        """Whether find_element() would find it."""
+        """Whether find_element() finds that index."""
     def __getitem__(self, key: str | int, /) -> ReflectionCursor: ...
 
 _ReflectedType: TypeAlias = Struct | TypeReflection | TypeLayoutReflection | str
@@ -1632,7 +1650,7 @@ _ReflectedType: TypeAlias = Struct | TypeReflection | TypeLayoutReflection | str
 # >>devices and command lists
 
 @disjoint_base
-class _Launch:  # the base of slangtorch.TorchLaunch
+class _Launch:  # base class of slangtorch.TorchLaunch
     """A kernel with its arguments."""
 
     @property
@@ -1642,12 +1660,12 @@ class _Launch:  # the base of slangtorch.TorchLaunch
         """Runs gridSize groups of blockSize threads."""
 
 @disjoint_base
-class _Device:  # the base of slangpy.Device
+class _Device:  # base class of slangpy.Device
     """A GPU with its memory pool, compiler sessions and cache of compiled calls. See create_device()."""
 
     _extra: dict[str, Any]
     def _info(self) -> dict[str, Any]:
-        """What the device is, as a dict."""
+        """The device's properties as a dict."""
     def _vulkan(self) -> tuple[int, int, int]:
         """(VkInstance, VkPhysicalDevice, VkDevice) of a Vulkan device, as ints."""
     def _on_reload(self, function: Callable[[bool, str], object], /) -> None:
@@ -1659,13 +1677,13 @@ class _Device:  # the base of slangpy.Device
     def is_closed(self) -> bool:
         """Whether close() was called."""
     def close(self) -> None:
-        """Release the device and all that was made from it; waits for its work."""
+        """Wait for the device's work, and release the device and all objects that were made from it."""
     def wait(self) -> None:
         """Submit all work and wait for it. Ctrl-C ends the waiting."""
     def flush(self) -> int:
-        """Hand all recorded work to the GPU without waiting; gives its id."""
+        """Submit all recorded work to the GPU without waiting; gives the submission's id."""
     def wait_for_submit(self, id: int) -> None:
-        """Wait for the work up to an id that flush() or submit gave."""
+        """Wait for the work up to an id that flush() or a submit function returned."""
     def is_submit_finished(self, id: int) -> bool:
         """Whether the work up to an id has finished. Never waits."""
     def stats(self) -> dict[str, int]:
@@ -1675,25 +1693,25 @@ class _Device:  # the base of slangpy.Device
     def register_device_close_callback(self, callback: Callable[[Device], object]) -> int:
         """Call function(device) before the device is released; gives a number for unregister_device_close_callback()."""
     def unregister_device_close_callback(self, id: int) -> None:
-        """Forget the close callback of that number."""
+        """Forget the close callback with that number."""
     def reload_all_programs(self) -> int:
         """Reload all modules whose files have changed, and return their number."""
     def set_hot_reload_delay(self, timeout_ms: int) -> None:
-        """Least time between two looks at the files, in milliseconds."""
+        """Set the least time between two looks at the files, in milliseconds."""
     def _reload_changed(self) -> int:
-        """As reload_all_programs(), but plain reflection objects live on if no file has changed."""
+        """Do the same as reload_all_programs(), except that plain reflection objects stay valid if no file has changed."""
     def flush_print(self) -> None:
         """Wait for work that prints, and deliver its messages to the log."""
     def flush_print_to_string(self) -> str:
-        """Wait for work that prints; gives its messages, a line each."""
+        """Wait for work that prints; gives its messages, one on each line."""
     def load_module(self, path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
-        """A Module."""
+        """Load a Module."""
     def load_module_from_file(self, path: _Path, options: _Options = {}, link: Sequence[Module] = []) -> Module:
-        """A Module."""
+        """Load a Module from a file."""
     def load_module_from_source(
         self, module_name: str, source: str, options: _Options = {}, link: Sequence[Module] = []
     ) -> Module:
-        """A Module."""
+        """Load a Module from text."""
 
 class _Recording:
     @property
@@ -1711,42 +1729,42 @@ class _Recording:
 
 @disjoint_base
 class _Texture:
-    """A texture or a view of one."""
+    """A texture, or a view of a texture."""
 
     sampler: Any
 
     @property
     def device(self) -> Device:
-        """The Device that it was made on."""
+        """The Device that the texture was made on."""
 
 @final
 class _Graph:
     """A graph of calls that slangpy.fusion records."""
     def __new__(cls, device: Any, name: str, backward: int = 0) -> Self: ...
     def call(self, *args: Any) -> tuple[int, int]:
-        """A node."""
+        """Record a call of a Function; gives its node."""
     def cancel(self) -> None:
         """Drop the graph."""
     def end(self) -> Function:
-        """The Function."""
+        """End the recording; gives the Function."""
     def input(self, *args: Any) -> tuple[int, int]:
-        """A node; type None: that of its first use."""
+        """Add an input; gives its node. type None: the type that the first use needs."""
     def make(self, *args: Any) -> tuple[int, int]:
-        """A node."""
+        """Record the construction of a value; gives its node."""
     def member(self, *args: Any) -> tuple[int, int]:
-        """A node."""
+        """Record the access to a member of a value; gives its node."""
     def op(self, *args: Any) -> tuple[int, int]:
-        """A node."""
+        """Record an operator; gives its node."""
     def out(self, *args: Any) -> tuple[int, int]:
-        """A node, what a call left in an out parameter."""
+        """The node of the value that a call leaves in an out parameter."""
     def output(self, *args: Any) -> None:
-        """An output."""
+        """Add an output to the graph."""
     def outs(self, value: Any, /) -> list[str]:
-        """Names of the out and inout parameters of a call."""
+        """The names of the out and inout parameters of a call."""
     def type(self, value: Any, /) -> str | None:
-        """The Slang type's name, or None."""
+        """The name of a node's Slang type, or None."""
     def use(self, module: Any, /) -> None:
-        """Its types are known by name."""
+        """Make the types of a module known by name in the graph."""
 
 @final
 class _Raster:
@@ -1754,11 +1772,11 @@ class _Raster:
 
 @disjoint_base
 class _Sampler:
-    """How textures are sampled."""
+    """A sampler: how textures are sampled."""
 
     @property
     def device(self) -> Device:
-        """The Device that it was made on."""
+        """The Device that the sampler was made on."""
 
 @disjoint_base
 class _CommandEncoder(_Recording):
@@ -1767,23 +1785,23 @@ class _CommandEncoder(_Recording):
     _recording: Any
     def __new__(cls, device: _Device, label: str | None = None, on_record: Callable[[int, int, str], object] | None = None) -> Self: ...
     def copy_buffer(self, dst: Tensor, dst_offset: int, src: Tensor, src_offset: int, size: int) -> None:
-        """Copy bytes; the ranges do not overlap."""
+        """Copy bytes between ranges that do not overlap."""
     def clear_buffer(self, buffer: Tensor, offset: int = 0, size: int = -1) -> None:
-        """Set bytes to zero; -1: to the end."""
+        """Set bytes to zero; a size of -1 goes to the end."""
     def upload_buffer_data(self, buffer: Tensor, offset: int, data: _ArrayLike) -> None:
-        """Copy the bytes of a contiguous array, as they are now, to the buffer."""
+        """Copy the current bytes of a contiguous array to the buffer."""
     def copy_tensor(self, dst: Tensor, src: Tensor) -> None:
-        """Copy all elements; same shape and type, both contiguous."""
+        """Copy all elements of a tensor to another of the same shape and type; both are contiguous."""
     def fill_tensor(self, tensor: Tensor, value: float) -> None:
-        """Set every number of a contiguous tensor."""
+        """Set every number of a contiguous tensor to one value."""
     def push_debug_group(self, name: str, color: Any = None) -> None:
-        """Name what follows, for debug tools."""
+        """Begin a named group of operations, for debug tools."""
     def pop_debug_group(self) -> None:
         """End the newest group."""
     def insert_debug_marker(self, name: str, color: Any = None) -> None:
-        """Name this point, for debug tools."""
+        """Record a name at this point, for debug tools."""
     def _split(self) -> Any:
-        """What was recorded so far, as a CommandBuffer."""
+        """End the recording so far; gives it as a CommandBuffer."""
     def global_barrier(self) -> None:
         """All earlier work ends before later work begins. Buffers and tensors never need it."""
     def finish(self) -> CommandBuffer:
@@ -1800,9 +1818,9 @@ class CommandBuffer(_Recording):
         """The CommandQueueType; a device has one queue."""
     @property
     def recording_id(self) -> int:
-        """A number of the recording, not 0, which a command encoder shares with its command buffer."""
+        """A number of the recording other than 0, which a command encoder and its command buffer share."""
     def _submit(self) -> Any:
-        """Do the operations in order, as if they were called now."""
+        """Run the recorded operations in order."""
 
     def save(self, name: str, tensors: dict[str, Any]) -> None:
         """Put the recording into the pack that its device records (record_pack). tensors: a dict of the tensors that it
@@ -1833,75 +1851,75 @@ def register_write_to_cursor_type(type: type[_V], function: Callable[[_V], Any])
 # >>what only the package itself uses
 
 def _enumerate_adapters(*args: Any) -> Any:
-    """What adapters a backend has, as a list of dicts."""
+    """Describe the adapters of a backend as a list of dicts."""
 def _set_usage(*args: Any) -> Any:
-    """What calls may do with its memory."""
+    """Set what calls may do with a tensor's memory."""
 def _after_fork(*args: Any) -> Any:
-    """Called in the child of a fork: its devices are the parent's."""
+    """Tells the module in the child of a fork that existing devices belong to the parent."""
 def _at_exit(*args: Any) -> Any:
-    """Called when the interpreter ends; True: because of Ctrl-C. Work whose wait Ctrl-C has ended is not waited for again;
-    then, none is.
+    """Tells the module that the interpreter ends; True: because of Ctrl-C. Work whose wait Ctrl-C has ended is not waited
+    for again, and in this case no work is.
     """
 def _buffer_make(*args: Any) -> Any:
-    """A tensor of rank 1."""
+    """Make the tensor of rank 1 below a Buffer."""
 def _element_name(tensor: Any, /) -> Any:
-    """The name of its elements' type."""
+    """The name of a tensor's element type."""
 def _buffer_over(*args: Any) -> Any:
-    """Its memory in bytes, shared."""
+    """A tensor of bytes over a tensor's memory."""
 def _buffer_read(*args: Any) -> Any:
-    """A bytearray of it."""
+    """Read a buffer into a bytearray."""
 def _buffer_handle(*args: Any) -> Any:
-    """The VkBuffer that it lies in, and the byte at which it begins there."""
+    """The VkBuffer that contains a buffer, and the buffer's offset in it in bytes."""
 def _open_commands(*args: Any) -> Any:
-    """The VkCommandBuffer that it records into."""
+    """The VkCommandBuffer that the device records into."""
 def _stream(*args: Any) -> Any:
-    """The CUstream that its work goes to."""
+    """The CUstream of the device's work."""
 def _buffer_size(*args: Any) -> Any:
-    """Bytes on the device."""
+    """Bytes of a tensor on the device."""
 def _buffer_write(*args: Any) -> Any:
-    """Copy bytes to it."""
+    """Copy bytes to a buffer."""
 def _format_support(*args: Any) -> Any:
-    """The uses that the device has for a format."""
+    """The uses that a device supports for a format."""
 def _sampler_make(*args: Any) -> Any:
-    """A sampler."""
+    """Make a sampler."""
 def _texture_blit(*args: Any) -> Any:
-    """Scale and convert; filter -1: average samples."""
+    """Copy a texture to another with scaling and conversion; filter -1 averages samples."""
 def _texture_clear(*args: Any) -> Any:
-    """Set all texels."""
+    """Set all texels of a texture to a color."""
 def _texture_clear_depth(*args: Any) -> Any:
-    """Set all texels."""
+    """Set all texels of a depth texture."""
 def _texture_copy(*args: Any) -> Any:
-    """Copy texels."""
+    """Copy texels between textures."""
 def _texture_copy_buffer(*args: Any) -> Any:
-    """Copy bytes."""
+    """Copy bytes between a buffer and a texture."""
 def _texture_grad(*args: Any) -> Any:
-    """The gradient of a level, a Tensor or None."""
+    """The gradient of a texture's level, a Tensor or None."""
 def _texture_info(texture: Any, /) -> Any:
-    """(type, format, width, height, depth, array_size, layer_count, levels, samples, usage, size_bytes, shape)."""
+    """(type, format, width, height, depth, array_size, layer_count, levels, samples, usage, size_bytes, shape) of a texture."""
 def _texture_zero_grad(texture: Any, /) -> Any:
-    """Set its gradient to zero."""
+    """Set a texture's gradient to zero."""
 def _handle_of(object: Any, writable: bool = False, sampler: Any = None, /) -> int:
-    """The 8 bytes of its DescriptorHandle."""
+    """The 8 bytes of an object's DescriptorHandle."""
 def _texture_native(texture: Any, view: Any, /) -> Any:
-    """The driver's image, or its view of it."""
+    """The driver's image of a texture, or the driver's view of it."""
 def _sampler_native(sampler: Any, /) -> Any:
     """The driver's sampler, or 0."""
 def _raster_draw(*args: Any) -> Any:
-    """Draws, or records it, or computes gradients."""
+    """Draw, record a draw, or compute a draw's gradients."""
 def _raster_outputs(*args: Any) -> Any:
-    """Bits of the targets that its fragment function writes."""
+    """A bit for each target that the fragment function writes."""
 def _raster_make(*args: Any) -> Any:
-    """A raster of two Functions."""
+    """Make a raster of a vertex and a fragment Function."""
 def _texture_make(*args: Any) -> Any:
-    """A texture."""
+    """Make a texture."""
 def _texture_mips(*args: Any) -> Any:
-    """Make each level from the one before."""
+    """Compute each level of a texture from the level before."""
 def _texture_read(*args: Any) -> Any:
-    """Copy its bytes to a writable array."""
+    """Copy a texture's bytes to a writable array."""
 def _texture_view(*args: Any) -> Any:
-    """A texture over a part of another one."""
+    """Make a texture over a part of another one."""
 def _texture_write(*args: Any) -> Any:
-    """Copy bytes to it."""
+    """Copy bytes to a texture."""
 def _chain_is_plain(*args: Any) -> Any:
     """Whether a Function's chain has nothing but a bound instance."""
 def _fused_text(*args: Any) -> Any:
@@ -1909,20 +1927,22 @@ def _fused_text(*args: Any) -> Any:
 def _set_tracing(*args: Any) -> Any:
     """Whether slangpy.fusion records the calls of this thread."""
 def _chain_of(*args: Any) -> Any:
-    """What a Function's chain says: its mode (0, or a derivative's), its return type, its instance."""
+    """The settings of a Function's chain: its mode (0, or a derivative's), its return type, its instance."""
 def _made_of(*args: Any) -> Any:
-    """What a module was loaded from: path as bytes, name and text, each or None, options, linked modules; or None."""
+    """What a module was loaded from: path as bytes, name and text, each or None, options, linked modules; None if it was not
+    loaded from file or text.
+    """
 def _rebase(*args: Any) -> Any:
     """`base` with the chain of `function`, except its return type and, unless bound, its instance."""
 def _check_options(*args: Any) -> Any:
-    """The error that loading a module with them would give."""
+    """Raise the error that loading a module with these options would raise."""
 def _cuda_get_current(*args: Any) -> Any:
     """(the thread's current CUcontext, its adapter's number from 1), or (0, 0)."""
 def _cuda_set_current(*args: Any) -> Any:
-    """Makes it current; 0: none."""
+    """Make a CUcontext the thread's current one; 0 means none."""
 def _gradient_view(*args: Any) -> Any:
-    """For NDDifferentiableBuffer."""
+    """The gradient tensor of an NDDifferentiableBuffer."""
 def _is_static(*args: Any) -> Any:
-    """Whether the method has no `this`."""
+    """Whether a method is static."""
 def _set_logger(*args: Any) -> Any:
-    """function(level, message) for the messages of devices without one, or None."""
+    """Set function(level, message) for the messages of devices without a log of their own; or None."""

@@ -31,7 +31,7 @@ def near(name, names, most=1):
 
 
 def near_keyword(name):
-    """Does the same for a misspelled keyword of a call that begins with _, except `_result`, which the C code checks."""
+    """Returns ", did you mean ..." for a misspelled keyword of a call that begins with _, or "". The C code checks `_result`."""
     hint = near(name.strip("_"), ("append_to", "thread_count"))
     return hint.replace("'", "'_", 1)
 
@@ -46,7 +46,7 @@ def missing(owner, name):
         return AttributeError("{}.{} is not in this version: windows, events and system tools are outside its scope".format(owner, name))
     import sys
 
-    if name.startswith("_"):  # other libraries look for such names, so the error is short
+    if name.startswith("_"):  # other libraries look for names with _, so the error is short
         return AttributeError("{} has no attribute '{}'".format("module 'slangpy'" if owner == "slangpy" else "'{}'".format(owner), name))
     package = sys.modules["slangpy"]
     known = dir(package) if owner == "slangpy" else dir(getattr(package, owner, None))

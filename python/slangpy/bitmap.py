@@ -25,7 +25,7 @@ __all__ = ["Bitmap", "BoxFilter", "FilterBoundaryCondition", "GaussianFilter", "
 
 
 class FilterBoundaryCondition(_IntEnum):
-    """What an image filter takes beyond the border."""
+    """The values that an image filter uses beyond the border."""
 
     clamp = 0
     repeat = 1
@@ -111,7 +111,7 @@ class MitchellFilter(_Filter):
 
 
 class LanczosFilter(_Filter):
-    """LanczosFilter(lobes=3): the sinc function within a window that is the middle of a wider one."""
+    """LanczosFilter(lobes=3): the sinc function, multiplied by the middle part of a sinc that is `lobes` times as wide."""
 
     def __init__(self, lobes: int = 3) -> None:
         self.lobes = int(_positive("LanczosFilter", "lobes", lobes))
@@ -139,24 +139,24 @@ def _positive(owner: str, name: str, value: float) -> float:
 
 
 def _taps(source: int, target: int, filter: _Filter, condition: FilterBoundaryCondition) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Returns what changes a row of `source` pixels into `target` ones: for each target pixel the numbers of the source pixels that it is
-    made of, their weights, and what is added to it."""
+    """Returns how a row of `source` pixels becomes one of `target` pixels: for each target pixel the indices of its source pixels, their
+    weights, and a constant that is added."""
     import numpy as np
 
     scale = source / target
-    stretch = max(scale, 1.0)  # a smaller image takes each pixel of the source
+    stretch = max(scale, 1.0)  # for a smaller image the filter is stretched, so that it covers each source pixel
     center = (np.arange(target) + 0.5) * scale
     first = np.ceil(center - filter.radius * stretch - 0.5).astype(np.int64)
     index = first[:, None] + np.arange(math.ceil(2 * filter.radius * stretch) + 1)
     weights = filter._values((index + 0.5 - center[:, None]) / stretch)
-    empty = weights.sum(axis=1) == 0  # a filter narrower than a pixel: the nearest one
+    empty = weights.sum(axis=1) == 0  # the filter is narrower than a pixel and takes the nearest one
     weights[empty] = index[empty] == np.clip(np.floor(center[empty]), 0, source - 1)[:, None]
     weights /= weights.sum(axis=1, keepdims=True)
     added = np.zeros(target)
     if condition == FilterBoundaryCondition.repeat:
         index %= source
     elif condition == FilterBoundaryCondition.mirror:
-        period = max(2 * (source - 1), 1)  # the pixel at the border is not repeated
+        period = max(2 * (source - 1), 1)  # mirrored rows do not repeat the pixel at the border
         index %= period
         index = np.minimum(index, np.abs(period - index)) % source
     else:
@@ -213,7 +213,7 @@ class _FileFormat(_IntEnum):
     exr = 7
 
 
-for _class in (_PixelFormat, _FileFormat):  # what users know them by
+for _class in (_PixelFormat, _FileFormat):  # the classes are shown under their public names
     _class.__name__ = _class.__name__[1:]
     _class.__qualname__ = "Bitmap." + _class.__name__
 del _class
@@ -348,12 +348,12 @@ class Bitmap(Object):
 
     @property
     def pixel_format(self) -> _PixelFormat:
-        """Its channels."""
+        """The bitmap's channels."""
         return self._pixel_format
 
     @property
     def component_type(self) -> DataStruct.Type:
-        """The type of its components."""
+        """The type of a component."""
         return DataStruct.Type.__members__[self._pixels.dtype.name]
 
     @property
@@ -366,32 +366,32 @@ class Bitmap(Object):
 
     @property
     def width(self) -> int:
-        """Pixels of a row."""
+        """The number of pixels of a row."""
         return self._pixels.shape[1]
 
     @property
     def height(self) -> int:
-        """Number of rows."""
+        """The number of rows."""
         return self._pixels.shape[0]
 
     @property
     def pixel_count(self) -> int:
-        """Number of pixels."""
+        """The number of pixels."""
         return self.width * self.height
 
     @property
     def channel_count(self) -> int:
-        """Components of a pixel."""
+        """The number of components of a pixel."""
         return self._pixels.shape[2]
 
     @property
     def channel_names(self) -> list[str]:
-        """The names of its channels."""
+        """The names of the channels."""
         return list(self._names)
 
     @property
     def srgb_gamma(self) -> bool:
-        """Whether its colors are in sRGB. Setting it says what they are, and changes no pixel; convert() does."""
+        """Whether the colors are in sRGB. Setting it changes no pixel; convert() does."""
         return self._srgb_gamma
 
     @srgb_gamma.setter
@@ -400,20 +400,20 @@ class Bitmap(Object):
 
     @property
     def bytes_per_pixel(self) -> int:
-        """Bytes of a pixel."""
+        """The number of bytes of a pixel."""
         return self._pixels.itemsize * self.channel_count
 
     @property
     def buffer_size(self) -> int:
-        """Bytes of all pixels."""
+        """The number of bytes of all pixels."""
         return self._pixels.nbytes
 
     def has_alpha(self) -> bool:
-        """has_alpha(): returns whether it has an alpha channel."""
+        """has_alpha(): returns whether the bitmap has an alpha channel."""
         return any(_is_alpha(name) for name in self._roles())
 
     def empty(self) -> bool:
-        """empty(): returns whether it has no pixels."""
+        """empty(): returns whether the bitmap has no pixels."""
         return self.pixel_count == 0
 
     @property
@@ -436,7 +436,7 @@ class Bitmap(Object):
                       srgb_gamma=self._srgb_gamma, pixel_struct=self.pixel_struct, data=_size_text(self.buffer_size))
 
     def _roles(self) -> list[str]:
-        """Returns the name of each channel that says what it is: R, G, B, Y or A."""
+        """Returns the role of each channel whose name is known: R, G, B, Y or A."""
         return _CHANNELS.get(self._pixel_format, self._names)
 
     def _flags(self, channel: int) -> DataStruct.Flags:
@@ -490,10 +490,10 @@ class Bitmap(Object):
         return result
 
     def _sources(self, target: _PixelFormat) -> list[list[tuple[float, int]] | float]:
-        """Returns for each channel of a pixel format the weighted channels that it is a sum of, or its value."""
+        """Returns the source of each channel of a pixel format: a list of weighted channels whose sum it is, or a constant."""
         roles, wanted = self._roles(), _CHANNELS[target]
         if self._pixel_format == _PixelFormat.multi_channel and not set(wanted) & set(roles) and len(roles) == len(wanted):
-            return [[(1.0, i)] for i in range(len(wanted))]  # channels without known names go by their order
+            return [[(1.0, i)] for i in range(len(wanted))]  # if channels have no known names, their order counts
         result: list[list[tuple[float, int]] | float] = []
         for name in wanted:
             colors = [c for c in "RGB" if c in roles]
@@ -513,7 +513,7 @@ class Bitmap(Object):
         return result
 
     def _converted(self, sources: Any, is_color: list[bool], kind: DataStruct.Type, srgb: bool) -> NDArray[Any]:
-        """Returns pixels whose channels are `sources` as _sources() gives them, in components of the type `kind`."""
+        """Returns pixels whose channels are computed from `sources`, as _sources() returns them, in components of the type `kind`."""
         import numpy as np
 
         mixes = any(isinstance(s, list) and len(s) > 1 for s in sources)
@@ -597,8 +597,9 @@ class Bitmap(Object):
         self._snapshot(path, format, quality)()
 
     def write_async(self, path: _Path, format: _FileFormat = _FileFormat.auto, quality: int = -1) -> Future[None]:
-        """write_async(path, format=auto, quality=-1): like write(), by another thread; the bitmap may be changed at once. Python waits for it
-        at its end. Returns a concurrent.futures.Future; a failure that nobody asks it for is printed as a warning."""
+        """write_async(path, format=auto, quality=-1): writes the file in another thread; the bitmap may be changed at once. Python waits
+        for the thread at its end. Returns a concurrent.futures.Future; a failure that nobody asks the Future for is printed as a
+        warning."""
         from concurrent.futures import ThreadPoolExecutor
 
         global _executor
@@ -618,7 +619,7 @@ class Bitmap(Object):
         return _executor.submit(work)  # type: ignore[no-any-return]
 
     def _snapshot(self, path, format, quality, copy=False):
-        """Returns a function that writes the file with the pixels of now."""
+        """Returns a function that writes the file with the pixels of this moment."""
         from . import image_files
 
         path, format = os.fspath(path), _FileFormat(format)
@@ -644,7 +645,7 @@ class Bitmap(Object):
         return self._encoded("png")
 
     def _fitting(self, name: str) -> Bitmap:
-        """Returns the bitmap in channels and components that files of a format can hold: itself if they can hold it as it is."""
+        """Returns the bitmap with channels and components that files of a format can hold, or the bitmap itself if it has such ones."""
         if self.empty():
             raise ArgumentValueError("Bitmap.write: the bitmap has no pixels")
         T, P = _Type, _PixelFormat

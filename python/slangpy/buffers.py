@@ -39,12 +39,12 @@ class Buffer(_slangpy.Tensor):
 
     @property
     def size(self) -> int:
-        """Size of the buffer in bytes."""
+        """The size of the buffer in bytes."""
         return _slangpy._buffer_size(self)
 
     @property
     def struct_size(self) -> int:
-        """Bytes of an element; 0 when the buffer has no element type and no struct_size was given."""
+        """The bytes of an element; 0 if the buffer has no element type and no struct_size was given."""
         return self._struct_size
 
     @property
@@ -71,7 +71,7 @@ class Buffer(_slangpy.Tensor):
         here = self.memory_type is MemoryType.device_local
         return _MemoryUsage(self.size if here else 0, 0 if here else self.size)
 
-    def to_numpy(self) -> NDArray[Any]:
+    def to_numpy(self, *, structured: bool = False) -> NDArray[Any]:
         """to_numpy(): returns the contents as a numpy array. With a format its shape is (count,) or (count, components), else it is
         uint8 of shape (size,). Waits for the work that writes the buffer."""
         np = __import__("numpy")
@@ -165,7 +165,7 @@ def create_buffer(
     source = None if data is None else _bytes_of(data, "create_buffer")
     given = 0 if source is None else memoryview(source).nbytes
     stride = struct_size
-    if format is not Format.undefined and kind is None:  # a format that is no plain numbers: the buffer holds bytes
+    if format is not Format.undefined and kind is None:  # a format without a type of plain numbers, so the buffer holds bytes
         from .formats import get_format_info
 
         stride = get_format_info(format).bytes_per_block
@@ -197,8 +197,8 @@ def create_buffer(
     if source is not None:
         _slangpy._buffer_write(buffer, source)
     try:
-        note_storage(buffer)  # so that it is the storage of tensors that are made over it
-    except _slangpy.Error:  # the device has no pointers
+        note_storage(buffer)  # tensors over the buffer then have it as their storage
+    except _slangpy.Error:  # the device does not support pointers
         pass
     return buffer
 

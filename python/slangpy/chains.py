@@ -1,13 +1,15 @@
-"""What chained methods of a Function do in Python, at the time when they are called."""
+"""The Python part of chained methods of a Function, and the CallData of built calls."""
 import weakref
+
+from .native_classes import NativeCallData
 
 
 def setter(callback):
-    """setter(callback): a callable for Function.set() that takes one argument, the function which is called."""
+    """Returns a callable for Function.set(), made of a callback whose single argument is the function that is called."""
     code = getattr(callback, "__code__", None)
     if code is not None:
         needed = code.co_argcount - hasattr(callback, "__self__") - len(callback.__defaults__ or ())
-        takes = needed > 0 or code.co_flags & 4  # *args
+        takes = needed > 0 or code.co_flags & 4  # 4 is the flag of *args
     else:
         import inspect
 
@@ -16,13 +18,14 @@ def setter(callback):
             takes = False
         except TypeError:
             takes = True
-        except ValueError:  # a callable of C without a signature
+        except ValueError:  # C functions may have no signature
             takes = True
     return callback if takes else lambda function: callback()
 
 
 class BoundArgument:
-    """One argument of a built call: its parameter's name, its Slang type for each element, and the dimensions it runs over."""
+    """One argument of a built call: its parameter's name, its Slang type for each element, and the dimensions that the call
+    runs over."""
 
     def __init__(self, module, binding):
         from ._slangpy import Shape
@@ -57,28 +60,28 @@ class BoundArguments:
             parents.append(bound)
 
 
-class CallData:
+class CallData(NativeCallData):
     """What was built for the calls of one signature: `code`, `pipeline`, and how each argument is bound."""
 
     def __init__(self, function, code, resolution, positions):
+        NativeCallData.__init__(self)
         self.device = function.module.device
         self.code = code
         self.pipeline = "compute pipeline of {}".format(resolution.signature)
         self.debug_name = "{}::{}".format(function.module.name, function.name)
         self.call_dimensionality = len(resolution.shape)
         self.last_call_shape = resolution.shape
-        self.logger = None
         self.debug_only_bindings = BoundArguments(function.module, resolution.bindings, positions)
 
     def __repr__(self):
         return "<slangpy.CallData {}>".format(self.debug_name)
 
 
-_built: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # Module -> dict of its CallData
+_built: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # Module -> dict of the module's CallData
 
 
 def build(function, args, kwargs):
-    """build(function, args, kwargs): the CallData of a call; calls of one signature share it."""
+    """build(function, args, kwargs): returns the CallData of a call; calls of one signature share it."""
     kwargs = dict(kwargs or {})
     kept = _built.setdefault(function.module, {})
     resolution = function.resolve(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Where the Slang compiler's library lies, for a Device without slang_library and without SLANGPY_SLANG_LIBRARY."""
+"""Finds the Slang compiler's library for a Device without slang_library if SLANGPY_SLANG_LIBRARY is not set."""
 from __future__ import annotations
 
 import glob
@@ -19,14 +19,12 @@ def cache_folder() -> str:
 
 
 def folders() -> list[str]:
-    """Returns the folders in which the library is looked for, the first place first.
-
-    They are this package's own, the one that fetch_compiler fills, build/slang of the clone that this package lies in or was
-    installed from, and those of an installed slangtorch or SlangPy."""
+    """Returns the folders that are searched for the library, in order: this package's own, that of fetch_compiler, build/slang
+    of the clone that this package lies in or was installed from, and those of an installed slangtorch or SlangPy."""
     found = [_HERE, cache_folder()]
     clones = [os.path.dirname(os.path.dirname(_HERE))]
     try:
-        with open(os.path.join(_HERE, "clone.txt"), encoding="utf-8") as file:  # setup.py wrote it
+        with open(os.path.join(_HERE, "clone.txt"), encoding="utf-8") as file:  # setup.py has written this file
             clones.append(file.read().strip())
     except OSError:
         pass
@@ -37,5 +35,5 @@ def folders() -> list[str]:
 
 
 def places() -> list[str]:
-    """Returns the path of every compiler library in folders(), the one that a Device tries first before the others."""
+    """Returns the path of every compiler library in folders(), in the order in which a Device tries them."""
     return [path for folder in folders() for path in sorted(glob.glob(os.path.join(glob.escape(folder), _NAMES)))]

@@ -87,7 +87,7 @@ class _Field:
             self.name, self.type.name, "({})".format(" | ".join(flags)) if len(flags) > 1 else flags[0] if flags else "none", self.size, self.offset)
 
 
-for _class in (_Type, _Flags, _ByteOrder, _Field):  # what users know them by
+for _class in (_Type, _Flags, _ByteOrder, _Field):  # the classes are shown under their public names
     _class.__name__ = _class.__name__[1:]
     _class.__qualname__ = "DataStruct." + _class.__name__
 del _class
@@ -118,8 +118,8 @@ class DataStruct(Object):
                    blend: Sequence[tuple[float, str]] = ...) -> DataStruct: ...
 
     def append(self, *args: Any, **kwargs: Any) -> DataStruct:
-        """append(name, type, flags=0, default_value=0, blend=[]) or append(field): adds a field behind those there are, at the next
-        offset that its alignment allows, and returns the struct itself."""
+        """append(name, type, flags=0, default_value=0, blend=[]) or append(field): adds a field behind the last one, at the next offset
+        that its alignment allows, and returns the struct itself."""
         field = kwargs.get("field", args[0] if args else None)
         if isinstance(field, _Field):
             if len(args) + len(kwargs) > 1:
@@ -170,12 +170,12 @@ class DataStruct(Object):
 
     @property
     def size(self) -> int:
-        """Bytes of a record, with the padding at its end."""
+        """The bytes of a record, with the padding at its end."""
         return _aligned(self._fields[-1].offset + self._fields[-1].size, self.alignment) if self._fields else 0
 
     @property
     def alignment(self) -> int:
-        """Bytes that a record's address is a multiple of; 1 for packed structs."""
+        """The alignment of a record in bytes; 1 for packed structs."""
         return 1 if self._pack else max((field.size for field in self._fields), default=1)
 
     @property
@@ -300,9 +300,9 @@ def _dtype(type: _Type, order: _ByteOrder) -> Any:
     return np.dtype(type.name).newbyteorder("<" if order == _ByteOrder.little_endian else ">")
 
 
-# Source: IEC 61966-2-1, the transfer function of sRGB; the same on the negative side.
+# Source: IEC 61966-2-1, the transfer function of sRGB, mirrored for negative values.
 def srgb_to_linear(values: Any) -> Any:
-    """Returns linear values of an array of sRGB values, by the same type."""
+    """Returns the linear values of an array of sRGB values, in the array's type."""
     import numpy as np
 
     size = np.abs(values)
@@ -311,7 +311,7 @@ def srgb_to_linear(values: Any) -> Any:
 
 
 def linear_to_srgb(values: Any) -> Any:
-    """Returns sRGB values of an array of linear values, by the same type."""
+    """Returns the sRGB values of an array of linear values, in the array's type."""
     import numpy as np
 
     size = np.abs(values)
@@ -320,7 +320,7 @@ def linear_to_srgb(values: Any) -> Any:
 
 
 def linear(values: Any, flags: int, dtype: Any) -> Any:
-    """Returns an array of the float type `dtype`: the linear values that an array of a field's numbers stands for."""
+    """Returns the linear values that the numbers of a field stand for, as an array of the float type `dtype`."""
     import numpy as np
 
     if values.dtype.kind == "u" and values.dtype.itemsize <= 2 and values.size > 1 << 8 * values.dtype.itemsize:
@@ -332,7 +332,7 @@ def linear(values: Any, flags: int, dtype: Any) -> Any:
 
 
 def encoded(values: Any, type: _Type, flags: int) -> Any:
-    """Returns the numbers of a field's type that stand for an array of linear values. Integers are rounded and clamped; NaN is 0."""
+    """Returns the numbers of a field's type for an array of linear values. Integers are rounded and clamped; NaN becomes 0."""
     import numpy as np
 
     if flags & _Flags.srgb_gamma:
@@ -354,7 +354,8 @@ def clamped(values: Any, type: _Type) -> Any:
         given = np.iinfo(values.dtype)
         return np.clip(values, max(info.min, given.min), min(info.max, given.max)).astype(type.name)
     rounded = np.rint(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf))
-    low, high = rounded <= info.min, rounded >= info.max  # compared as floats: the range's ends may be no floats of this type
+    # the ends of the range are compared as floats, because they may have no exact float of this type
+    low, high = rounded <= info.min, rounded >= info.max
     result = np.where(low | high, 0, rounded).astype(type.name)
     result[low], result[high] = info.min, info.max
     return result

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     _P = ParamSpec("_P")
     _R = TypeVar("_R")
 
-    class _DeviceMore(TypedDict, total=False):  # the keywords of DeviceDesc that create_device() does not list
+    class _DeviceMore(TypedDict, total=False):  # keywords of DeviceDesc that create_device() does not list
         adapter_name: str | None
         label: str
         compiler_options: SlangCompilerOptions | Mapping[str, Any] | None
@@ -112,7 +112,7 @@ __all__ = [
 
 _KINDS = {1: "discrete", 2: "integrated", 3: "cpu"}
 
-# Bits of spy_device_info.features, by Feature.
+# The bits of spy_device_info.features, by Feature.
 _FEATURE_BITS = {
     Feature.half: 0x1, Feature.double: 0x2, Feature.int8: 0x4, Feature.int16: 0x8, Feature.int64: 0x10,
     Feature.atomic_float: 0x20, Feature.timestamp_query: 0x40, Feature.wave_ops: 0x80, Feature.pointer: 0x100, Feature.bindless: 0x200,
@@ -164,7 +164,7 @@ def _compiler_places() -> list[str]:
 
 
 class _Unraisable:
-    """What sys.unraisablehook() gets for the exception of a callback."""
+    """The argument that sys.unraisablehook() gets for the exception of a callback."""
 
     err_msg = None
 
@@ -174,13 +174,12 @@ class _Unraisable:
 
 
 def _given(kind, first, desc):
-    """Returns the desc that a method was given, as `desc` or as its first argument, as an object or as a dict; None when neither is
-    there."""
+    """Returns the description that a method was given, as `desc` or as its first argument, an object or a dict; None if there is none."""
     value = first if isinstance(first, (kind, dict)) else desc
     return value if value is None or isinstance(value, kind) else kind(value)
 
 
-_numbers = itertools.count(1)  # numbers of callbacks
+_numbers = itertools.count(1)  # the numbers of callbacks
 
 
 def _cache_folder(desc):
@@ -240,7 +239,8 @@ class Device(_slangpy._Device):
         plain = options == SlangCompilerOptions(include_paths=options.include_paths)
         desc.include_paths = options.include_paths = paths
         desc.compiler_options = options
-        desc.type = DeviceType.__members__.get(self._info()["backend"], desc.type)  # which automatic has become; an offline device's is "null"
+        # the type that `automatic` has become; an offline device's backend is "null"
+        desc.type = DeviceType.__members__.get(self._info()["backend"], desc.type)
         self._desc = desc
         self._names = None
         self._session = None
@@ -254,15 +254,15 @@ class Device(_slangpy._Device):
         return self
 
     def save_pack(self, path: _Path) -> None:
-        """save_pack(path): writes what a device with record_pack has recorded to a file, for create_device(pack=path). A pack that is
-        there gets what it does not have yet."""
+        """save_pack(path): writes what a device with record_pack has recorded to a file, for create_device(pack=path). A pack that
+        exists already gets the new entries."""
         self._save_pack(path)
 
     def load_list(self, name: str, tensors: dict[str, Any]) -> CommandBuffer:
         """load_list(name, tensors): makes a CommandBuffer of one that CommandBuffer.save() put into the device's pack, on other tensors.
-        `tensors` has a tensor for each name that save() was given, of the same element type and rank; their sizes may differ where the
-        list only calls functions with them, copies or fills them. None stands for a tensor that a call of the list makes; the dict
-        then gets it."""
+        `tensors` has a tensor for each name that save() was given, of the same element type and rank; the sizes may differ if the list
+        only calls functions with them, copies or fills them. None stands for a tensor that a call of the list makes; the dict then gets
+        that tensor."""
         from .encoders import _Recording
 
         commands = self._load_list(name, tensors)
@@ -271,13 +271,13 @@ class Device(_slangpy._Device):
 
     @property
     def pack_manifest(self) -> list[list[str]]:
-        """The manifest of the device's pack, a list for each module, architecture and call: what it is, its target, its text, how many
-        kernels it has, and their bytes. Empty without a pack."""
+        """The manifest of the device's pack, a list with an entry for each module, architecture and call: its type, target, text, number
+        of kernels, and their bytes. Empty without a pack."""
         return [line.split("\t") for line in self._pack_manifest().splitlines()]
 
     def close(self) -> None:
         """close(): calls the close callbacks, waits for all work, and releases the device with everything that was made from it. The
-        device is no current device any more, and devices that share its native handles are closed, too. A second close() does nothing."""
+        device is no longer a current device, and devices that share its native handles are closed, too. A second close() does nothing."""
         for device in list(self._sharers):
             device.close()
         _thread.stack[:] = [entry for entry in _thread.stack if _device_of(entry) is not self]
@@ -326,7 +326,7 @@ class Device(_slangpy._Device):
         period, group = i["timestamp_period_ns"], i["max_group_size"]
         uint3 = _slangpy.uint3
         limits = DeviceLimits(max_compute_threads_per_group=group, max_compute_thread_group_size=uint3(group, group, min(group, 64)),
-                              max_compute_dispatch_thread_groups=uint3(i["max_group_count"]),
+                              max_compute_dispatch_thread_groups=uint3(i["max_group_count"], min(i["max_group_count"], 65535), min(i["max_group_count"], 65535)),
                               max_viewport_dimensions=_slangpy.uint2(4096), max_framebuffer_dimensions=uint3(4096, 4096, 256),
                               multiprocessor_count=i["multiprocessor_count"], max_shared_bytes=i["max_shared_bytes"],
                               max_groupshared_bytes=i["max_groupshared_bytes"],
@@ -334,7 +334,7 @@ class Device(_slangpy._Device):
                               max_entry_point_uniform_size=i["max_inline_block_bytes"],
                               max_structured_buffer_size=i["max_binding_bytes"],
                               max_push_constants_size=i["max_inline_block_bytes"])
-        # A device that makes packs without a GPU has a backend of its own, "null".
+        # A device that makes packs without a GPU has the backend "null".
         kind = DeviceType.__members__.get(i["backend"]) or self._desc.type
         return DeviceInfo(type=kind, api_name={"vulkan": "Vulkan", "cuda": "CUDA"}.get(kind.name, kind.name), adapter_name=i["name"],
                           adapter_luid=self._find_luid(i["name"]), timestamp_frequency=1000000000 if period else 0, limits=limits,
@@ -377,7 +377,7 @@ class Device(_slangpy._Device):
         names = {0x1: "SPV_KHR_16bit_storage", 0x20: "SPV_EXT_shader_atomic_float_add", 0x80: "spvGroupNonUniformBallot",
                  0x100: "SPV_KHR_physical_storage_buffer"}
         i = self._info()
-        if i["backend"] == "cuda":  # the driver's text ends with "compute capability 9.0"
+        if i["backend"] == "cuda":  # CUDA's driver text ends with "compute capability 9.0"
             return ["cuda", "cuda_sm_" + i["driver"].split()[-1].replace(".", "_")]
         bits = i["features"]
         return ["spirv_1_5"] + [name for bit, name in names.items() if bits & bit]
@@ -396,7 +396,8 @@ class Device(_slangpy._Device):
 
     @property
     def shader_cache_stats(self) -> ShaderCacheStats:
-        """A ShaderCacheStats: of the cache on disk where shader_cache_path was given, else of the compiled calls in memory."""
+        """The counts of the cache on disk if shader_cache_path was given, otherwise those of the compiled calls in memory, as a
+        ShaderCacheStats."""
         s = self.stats()
         folder = self._desc.shader_cache_path
         if folder:
@@ -472,7 +473,7 @@ class Device(_slangpy._Device):
                 type(callback)))
         if self._reload_callbacks is None:
             self._reload_callbacks = {}
-            tell = weakref.WeakMethod(self._tell_reload)  # the device must not hold itself
+            tell = weakref.WeakMethod(self._tell_reload)  # a weak reference, so that the device does not keep itself alive
             self._on_reload(lambda succeeded, message: tell()(ShaderHotReloadEvent(succeeded=succeeded, message=message)))  # type: ignore[misc]
         self._reload_callbacks[next(_numbers)] = callback
         return max(self._reload_callbacks)
@@ -503,8 +504,8 @@ class Device(_slangpy._Device):
             self._tell_reload(next((e for e in events if not e.succeeded), ShaderHotReloadEvent()))
 
     def hot_reload_check(self) -> None:
-        """hot_reload_check(): reloads the modules whose files have changed, as reload_all_programs() does. A module that does not compile
-        keeps its code, and the callbacks get the error."""
+        """hot_reload_check(): reloads the modules whose files have changed, as reload_all_programs() does. A module that does not
+        compile keeps its code, and the callbacks get the error."""
         try:
             self._reload_changed()
         except _slangpy.SlangCompileError as error:
@@ -684,7 +685,7 @@ class Device(_slangpy._Device):
         """The device's own SlangSession, with the device's compiler options."""
         from .programs import SlangSession, _Names
 
-        session = self._session and self._session()  # weak, because the session holds the device
+        session = self._session and self._session()  # the reference is weak, because the session holds the device
         if session is None:
             self._names = _Names() if self._names is None else self._names
             session = SlangSession(self, None, self._names)
@@ -756,7 +757,7 @@ class Device(_slangpy._Device):
         fields may stand for the program."""
         from .programs import ComputePipeline, ComputePipelineDesc
 
-        if isinstance(defer_target_compilation, str):  # the second argument of earlier versions
+        if isinstance(defer_target_compilation, str):  # a label; earlier versions had it as the second argument
             label = defer_target_compilation
         given = _given(ComputePipelineDesc, program, desc)
         if given is not None:
@@ -872,7 +873,7 @@ def create_device(
         except KeyError:
             raise _slangpy.ArgumentValueError("create_device: SLANGPY_DEVICE_TYPE_OVERRIDE: expected one of {}, got {!r}".format(
                 ", ".join(DeviceType.__members__), override)) from None
-    paths = [*include_paths, os.path.dirname(os.path.abspath(__file__))]  # as SlangPy does, whose scripts look for it in desc
+    paths = [*include_paths, os.path.dirname(os.path.abspath(__file__))]  # SlangPy adds this folder, and its scripts look for it in desc
     return Device(type, enable_debug_layers=enable_debug_layers, adapter_luid=adapter_luid, include_paths=paths,
                   enable_cuda_interop=enable_cuda_interop, enable_print=enable_print, enable_hot_reload=enable_hot_reload,
                   enable_compilation_reports=enable_compilation_reports, existing_device_handles=existing_device_handles,
@@ -887,8 +888,8 @@ def init_device() -> Device:
 # >>the current device
 
 class _Thread(threading.local):
-    """The stack of this thread's current devices. An entry is a Device, or, for one that its creation has pushed, a weak reference: a
-    device that nothing else holds is released."""
+    """The stack of this thread's current devices. An entry is a Device, or a weak reference for a device that its creation has pushed,
+    so that it is released when nothing else holds it."""
 
     def __init__(self) -> None:
         self.stack: list[Device | weakref.ref[Device]] = []
@@ -912,7 +913,7 @@ def _top(where):
 
 
 def push_current_device(device: Device) -> None:
-    """push_current_device(device): makes it this thread's current device until it is popped or closed. Functions such as
+    """push_current_device(device): makes the device this thread's current one until it is popped or closed. Functions such as
     slangpy.create_buffer() use the current device. The creation of a device, and `with device:`, push it too."""
     if not isinstance(device, _slangpy._Device):
         raise TypeError("push_current_device: argument 'device': expected a Device, got {!r}".format(type(device)))

@@ -23,7 +23,7 @@ def folder() -> str | None:
 
 
 def files(folder: str | os.PathLike[str]) -> Iterator[str]:
-    """Gives the paths of a cache's files: those in its folders 00 to ff, and no others."""
+    """Yields the paths of a cache's files, which lie in its folders 00 to ff."""
     for number in range(256):
         below = os.path.join(os.fspath(folder), "{:02x}".format(number))
         if os.path.isdir(below):
@@ -37,6 +37,6 @@ def clear(folder: str | os.PathLike[str]) -> int:
     for path in found:
         try:
             os.remove(path)
-        except FileNotFoundError:  # another process was first
+        except FileNotFoundError:  # another process has removed it
             pass
     return len(found)

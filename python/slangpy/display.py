@@ -1,4 +1,5 @@
-"""Signatures of Slang functions in Python's form, for help() and IPython. This module is imported when the first one is needed."""
+"""Signatures of Slang functions in Python's form, for help() and IPython. This module is imported at the first use of a
+signature."""
 import inspect as _inspect
 
 _OURS = ("_result", "_append_to", "_thread_count")

@@ -22,12 +22,12 @@ __all__ = ["Draw"]
 
 _LOADS = {"keep": 0, "load": 0, "clear": 1, "ignore": 2, "dont_care": 2}
 
-# Ways of blending: (color source, color target, alpha source, alpha target), as the library numbers its factors.
+# Blend modes: (color source, color target, alpha source, alpha target), in the library's numbers of blend factors.
 _BLENDS = {"alpha": (5, 6, 2, 6), "premultiplied": (2, 6, 2, 6), "add": (2, 2, 2, 2), "multiply": (9, 1, 7, 1)}
 
 
 def _member(kind: Any, value: Any, name: str) -> int:
-    """Returns the number of an enum's member, given as such or by its name."""
+    """Returns the number of an enum's member, which is given as a member or by its name."""
     try:
         return int(kind[value] if isinstance(value, str) else kind(value))
     except (KeyError, ValueError):
@@ -57,7 +57,7 @@ _NARROW = {"f8": "f4", "i8": "i4", "u8": "u4"}
 
 
 def _array(value: Any, floats: bool) -> Any:
-    """Returns the numbers of an attribute as an array that a tensor is made of. 64 bits become 32, and whole numbers become floats for an
+    """Returns the numbers of an attribute as an array for a tensor. Numbers of 64 bits become 32, and whole numbers become floats for an
     attribute of floats."""
     import numpy as np
 
@@ -83,7 +83,7 @@ class _Made:
 
 
 class Draw:
-    """What `module.draw` is: a call of it draws with a vertex and a fragment function of the module; see __call__()."""
+    """The object `module.draw`: a call of it draws with a vertex and a fragment function of the module; see __call__()."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
@@ -93,12 +93,11 @@ class Draw:
         return "<slangpy.Draw of module {}>".format(self._module.name)
 
     def bwds(self, *args: Any, edges: bool = False, deterministic: bool = False, **kwargs: Any) -> None:
-        """bwds(vertex, fragment, ..., edges=False, deterministic=False): gradients through the draw of the same arguments.
-
-        Reads the gradients of the targets, textures .with_grads(), and adds to those of uniforms (a Tensor with gradients, or a
+        """bwds(vertex, fragment, ..., edges=False, deterministic=False): computes gradients through the draw of the same arguments.
+        Reads the gradients of the targets, textures .with_grads(), and adds to the gradients of uniforms (a Tensor with gradients, or a
         diffPair), of textures and of attributes (Tensors of floats with gradients). Both functions must be [Differentiable], the vertex
-        function only for gradients of what it takes. Exact where the same triangle stays visible; edges=True adds how the picture
-        changes as edges of triangles move. Nothing is drawn. A depth target must be cleared by the draw."""
+        function only for gradients of its inputs. Exact where the same triangle stays visible; edges=True adds how the picture changes
+        as edges of triangles move. Nothing is drawn. A depth target must be cleared by the draw."""
         self(*args, _gradients=(edges, deterministic, False), **kwargs)
 
     def explain(self, *args: Any, edges: bool = False, **kwargs: Any) -> str:
@@ -133,7 +132,7 @@ class Draw:
         try:
             key = (vertex, fragment, topology, cull, front, wireframe, blend, depth is None or depth_test, depth_write, per_instance and tuple(per_instance))
             made = self._made.get(key)
-        except TypeError:  # a blend that is a dict or list
+        except TypeError:  # the blend is a dict or list
             blend = _blends_of(blend)
             key = (vertex, fragment, topology, cull, front, wireframe, blend, depth is None or depth_test, depth_write, per_instance and tuple(per_instance))
             made = self._made.get(key)
@@ -221,7 +220,7 @@ def _indices(value: Any) -> Any:
 
 
 def _target(target: Any, clear: Any) -> tuple[Any, ...]:
-    """Returns a color target as the library's function takes it."""
+    """Returns a color target in the form of the library's function."""
     if clear is None and isinstance(target, _slangpy._Texture):
         return target, 0, "f", (0.0, 0.0, 0.0, 0.0), None
     texture, load, resolve = target, None, None
@@ -238,7 +237,7 @@ def _target(target: Any, clear: Any) -> tuple[Any, ...]:
 
 
 def _depth(depth: Any) -> tuple[Any, ...]:
-    """Returns a depth target as the library's function takes it."""
+    """Returns a depth target in the form of the library's function."""
     if not hasattr(depth, "items"):
         return depth, 0, 0, 1.0, 0
     unknown = set(depth) - {"texture", "clear", "load", "stencil_clear"}

@@ -33,20 +33,20 @@ CommandBuffer = _slangpy.CommandBuffer
 
 
 class CommandRecordingSubmittedEvent:
-    """What a callback gets when a command buffer was submitted: device, id (its recording_id), command_buffer and submit_id."""
+    """The event of a command buffer's submission, for a callback: device, id (its recording_id), command_buffer and submit_id."""
 
     def __init__(self, device: Device, id: int, command_buffer: CommandBuffer, submit_id: int) -> None:
         self.device, self.id, self.command_buffer, self.submit_id = device, id, command_buffer, submit_id
 
 
 class CommandRecordingDiscardedEvent:
-    """What a callback gets when a recording was dropped before it was submitted: device and id (its recording_id)."""
+    """The event of a recording that was dropped before it was submitted, for a callback: device and id (its recording_id)."""
 
     def __init__(self, device: Device, id: int) -> None:
         self.device, self.id = device, id
 
 
-_ids = itertools.count(1)  # numbers of recordings and of callbacks
+_ids = itertools.count(1)  # the numbers of recordings and of callbacks
 
 
 class _Recording:
@@ -57,7 +57,7 @@ class _Recording:
 
     def __init__(self, device):
         self.device, self.id, self.submitted = device, next(_ids), False
-        self.parts = []  # (what was recorded before, callback) for each execute_callback()
+        self.parts = []  # (part that was recorded before, callback) for each execute_callback()
 
     def __del__(self):
         if not self.submitted and not self.device.is_closed:
@@ -96,7 +96,7 @@ def unregister(device: Device, kind: str, id: int) -> None:
 
 
 def _recording_id(self):
-    """A number of the recording, not 0, which a command encoder shares with its command buffer."""
+    """A number of the recording other than 0, which a command encoder and its command buffer share."""
     return self._recording.id
 
 
@@ -126,7 +126,7 @@ class _MemoryUsage:
 
 
 class _Child:
-    """What belongs to a Device and has no memory of its own there."""
+    """The base class of objects that belong to a Device and have no memory of their own there."""
 
     @property
     def memory_usage(self) -> _MemoryUsage:
@@ -154,7 +154,7 @@ class CommandEncoder(_slangpy._CommandEncoder, TextureCommands, _Child):
 
     @property
     def recording_id(self) -> int:
-        """A number of the recording, not 0, which the command buffer shares."""
+        """A number of the recording other than 0, which the encoder and its command buffer share."""
         return self._recording.id
 
     def clear_buffer(  # type: ignore[override]
@@ -166,7 +166,7 @@ class CommandEncoder(_slangpy._CommandEncoder, TextureCommands, _Child):
             offset = range
         elif range is not None:
             range = range if isinstance(range, BufferRange) else BufferRange(range)
-            offset, size = range.offset, range.size
+            offset, size = range.offset, -1 if range.size == 2**64 - 1 else range.size
         _slangpy._CommandEncoder.clear_buffer(self, buffer, offset, size)
 
     def write_timestamp(self, query_pool: QueryPool, index: int) -> None:
@@ -275,7 +275,7 @@ def submit(
 
 
 def _open_handle(device):
-    """Returns the handle of what the device records into, for execute_callback()."""
+    """Returns the handle of the driver's object that the device records into, for execute_callback()."""
     from .interop import NativeHandle, NativeHandleType
 
     backend = device._info()["backend"]
@@ -303,7 +303,7 @@ class Fence(_Child):
 
     MAX_VALUE: ClassVar[int] = (1 << 64) - 1
     TIMEOUT_INFINITE: ClassVar[int] = (1 << 64) - 1
-    AUTO: ClassVar[int] = (1 << 64) - 1  # as a value: signaled_value + 1 for signal(), signaled_value for wait()
+    AUTO: ClassVar[int] = (1 << 64) - 1  # AUTO as a value means signaled_value + 1 for signal(), and signaled_value for wait()
 
     def __init__(self, device: Device, initial_value: int = 0, shared: bool = False) -> None:
         if shared:
@@ -359,8 +359,8 @@ class Fence(_Child):
         return self._pending[-1][0] if self._pending else self._reached
 
     def signal(self, value: int | None = None) -> int:
-        """signal(value=None): sets the value at once, from the host, and returns it. The default is signaled_value + 1. An error when
-        `value` is not above signaled_value, or while submissions will still set the fence."""
+        """signal(value=None): sets the value at once, from the host, and returns it. The default is signaled_value + 1. Raises an error
+        if `value` is not above signaled_value, or while submissions will still set the fence."""
         if value is None or value == Fence.AUTO:
             value = self.signaled_value + 1
         self._check_signal(value)
@@ -370,8 +370,8 @@ class Fence(_Child):
         return value
 
     def wait(self, value: int | None = None, timeout_ns: int = TIMEOUT_INFINITE) -> None:
-        """wait(value=None, timeout_ns=infinite): waits until the fence has reached a value; the default is signaled_value. An error when
-        no submission or signal() leads to the value, or when the time is over."""
+        """wait(value=None, timeout_ns=infinite): waits until the fence has reached a value; the default is signaled_value. Raises an
+        error if no submission or signal() leads to the value, or if the time is over."""
         value = self.signaled_value if value is None or value == Fence.AUTO else self._value(value, "Fence.wait")
         if not self._will_reach(value):
             raise _slangpy.Error("Fence.wait: nothing that was submitted, and no signal(), brings the fence to {}".format(value))
@@ -436,8 +436,7 @@ class QueryPool(_Child):
             self._written.pop(i, None)
 
     def get_result_state(self, index: int, count: int = 1) -> QueryResultState:
-        """get_result_state(index, count=1): returns whether `count` times from `index` on are there: the least QueryResultState of theirs.
-        Does not wait."""
+        """get_result_state(index, count=1): returns the least QueryResultState of `count` times from `index` on. Does not wait."""
         self._check(index, count, "QueryPool.get_result_state")
         if not all(i in self._written for i in range(index, index + count)):
             return QueryResultState.reset
@@ -449,8 +448,8 @@ class QueryPool(_Child):
         return self.get_results(index, 1)[0]
 
     def get_results(self, index: int, count: int) -> list[int]:
-        """get_results(index, count): returns `count` times from `index` on, in ns, as a list of int. Waits for the GPU to write them. An
-        error when no submitted command buffer writes one of them."""
+        """get_results(index, count): returns `count` times from `index` on, in ns, as a list of int. Waits for the GPU to write them.
+        Raises an error if no submitted command buffer writes one of them."""
         self._check(index, count, "QueryPool.get_results")
         missing = [i for i in range(index, index + count) if i not in self._written]
         if missing:

@@ -5,7 +5,7 @@ from enum import Enum, EnumMeta, Flag, IntEnum, IntFlag
 
 from . import _slangpy
 
-TYPE_CHECKING = False  # typing's constant; typing is not imported, so that `import slangpy` is fast
+TYPE_CHECKING = False  # stands for typing.TYPE_CHECKING; typing is not imported, so that `import slangpy` is fast
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
@@ -32,9 +32,20 @@ class _Members(EnumMeta):
 
     if not TYPE_CHECKING:  # type checkers know the members
 
+        def __iter__(cls):
+            """All members in the order of their definition: as SlangPy's enums, those of flags that are zero or several bits, too."""
+            hidden = cls.__dict__.get("_hidden_from_iteration", ())
+            return iter([m for name, m in cls.__members__.items() if m.name == name and name not in hidden])
+
+        def __reversed__(cls):
+            return iter([*iter(cls)][::-1])
+
+        def __len__(cls):
+            return sum(1 for _ in cls)
+
         def __getattr__(cls, name):
             hint = ""
-            if not name.startswith("_"):  # Python itself looks for such names
+            if not name.startswith("_"):  # Python itself looks for names with _
                 from .absent import near
 
                 members = list(cls.__members__)
@@ -53,7 +64,7 @@ class _IntEnum(IntEnum, metaclass=_Members):
 
 
 class _IntFlag(IntFlag, metaclass=_Members):
-    """Numbers of named bits: str() is "BufferUsage.shader_resource|unordered_access"."""
+    """The numbers of named bits: str() is "BufferUsage.shader_resource|unordered_access"."""
 
     __str__ = Flag.__str__
 
@@ -86,7 +97,7 @@ def _size_text(bytes: int) -> str:
 
 
 class Handedness(_IntEnum):
-    """slangpy.math.Handedness: which way z goes for one who looks along it."""
+    """slangpy.math.Handedness: the direction of a view: along -z (right_handed) or along +z (left_handed)."""
 
     right_handed = 0
     left_handed = 1
@@ -175,8 +186,11 @@ class Feature(_IntEnum):
     argument_buffer_tier2 = 61
     residency_set = 62
     atomic_bfloat16 = 63
-    double_ = 43  # the name of earlier versions
-    int8 = 100  # SlangPy has no name for it
+    double_ = 43  # earlier versions have this name
+    int8 = 100  # SlangPy has no name for this feature
+
+
+Feature._hidden_from_iteration = ("int8",)  # type: ignore[attr-defined]
 
 
 class ShaderModel(_IntEnum):
@@ -262,7 +276,7 @@ class ResourceState(_IntEnum):
     acceleration_structure_read = 17
     acceleration_structure_write = 18
     acceleration_structure_build_output = 19
-    acceleration_structure = 17  # the name of earlier versions
+    acceleration_structure = 17  # earlier versions have this name
 
 
 class CommandQueueType(_IntEnum):
@@ -423,12 +437,12 @@ class Format(_IntEnum):
 
     @property
     def slang_type(self) -> str | None:
-        """The Slang type of a buffer's element; None for undefined, and for formats that are no plain numbers."""
+        """The Slang type of a buffer's element; None for undefined, and for formats that are not plain numbers."""
         plain = self._plain()
         return plain and plain[0]
 
     def _plain(self):
-        """Returns (Slang type, numpy dtype, number of components) of a format that is plain numbers, else None."""
+        """Returns (Slang type, numpy dtype, number of components) of a format of plain numbers, otherwise None."""
         import re
 
         found = re.fullmatch("(r|rg|rgb|rgba)(8|16|32|64)_(uint|sint|float)", self.name)
@@ -442,8 +456,8 @@ class Format(_IntEnum):
 
 
 class _Desc:
-    """Base of classes of named values. The class's attributes are the keywords of the constructor and their defaults. Other keywords
-    raise a TypeError."""
+    """The base class of classes of named values. The class's attributes are the keywords of the constructor and their defaults. Other
+    keywords raise a TypeError."""
 
     _fields: ClassVar[dict[str, Any]] = {}
     if TYPE_CHECKING:
@@ -460,7 +474,7 @@ class _Desc:
                         {} if given_value is value else given_value)
                 setattr(self, name, type(value)(given_value) if type(value) in (list, dict) else given_value)
             if given:
-                raise TypeError("{}: No parameter named '{}'; there are: {}".format(
+                raise _slangpy.ArgumentTypeError("{}: No parameter named '{}'; there are: {}".format(
                     type(self).__name__, next(iter(given)), ", ".join(self._fields)))
 
         def __init_subclass__(cls):
@@ -481,7 +495,7 @@ class SlangCompilerOptions(_Desc):
     if not TYPE_CHECKING:
 
         def __setattr__(self, name, value):
-            if name == "include_paths" and value:  # Paths, as in SlangPy
+            if name == "include_paths" and value:  # include paths become Paths, as in SlangPy
                 from pathlib import Path
 
                 value = [Path(folder) for folder in value]
@@ -633,10 +647,10 @@ class ShaderHotReloadEvent(_Desc):
 
 
 class BufferRange(_Desc):
-    """`size` bytes of a buffer from byte `offset` on. A size of -1 means to the end."""
+    """`size` bytes of a buffer from byte `offset` on. A size of 2**64 - 1, or -1, means to the end."""
 
     offset: int = 0
-    size: int = -1
+    size: int = 2**64 - 1
 
 
 class BufferDesc(_Desc):
@@ -656,7 +670,7 @@ class BufferDesc(_Desc):
 
 
 class ShaderCacheStats(_Desc):
-    """Numbers of the cache of compiled calls: its entries, and how often a call was found in it (hits) or not (misses)."""
+    """The numbers of the cache of compiled calls: its entries, and how often a call was found in it (hits) or not (misses)."""
 
     entry_count: int = 0
     hit_count: int = 0
@@ -665,7 +679,7 @@ class ShaderCacheStats(_Desc):
 
 class TimestampCalibration(_Desc):
     """One moment on two clocks: the GPU's clock, which a QueryPool uses, and the host's monotonic clock. gpu_ns and host_ns are in ns;
-    the timestamps are in ticks, of which the frequencies say how many a second has."""
+    the timestamps are in ticks, and the frequencies are ticks per second."""
 
     gpu_ns: int = 0
     host_ns: int = 0

@@ -16,7 +16,7 @@ import zipfile
 from . import compiler
 
 WHEEL = "slangtorch==1.3.22"
-# (system, machine) -> the wheel's platform, and its SHA-256 where it is known.
+# (system, machine) -> the wheel's platform, and its SHA-256 if it is known.
 _WHEELS = {
     ("Linux", "x86_64"): ("manylinux_2_27_x86_64", "7755f2f53509ebbd65839dcd8a104e7105aeaf3e3600aea9385c2bec9beb2eaa"),
     ("Windows", "AMD64"): ("win_amd64", None),
@@ -46,10 +46,9 @@ def _download(folder: str) -> str:
 
 
 def fetch(folder: str | os.PathLike[str] | None = None) -> str:
-    """Returns the path of the compiler's library in `folder` (default: compiler.cache_folder()), and downloads it if it is missing.
-
-    The licence that comes with it is put beside it as slang-LICENSE.txt. Raises FetchError, and OSError where the folder cannot be
-    written; no half file is left."""
+    """Returns the path of the compiler's library in `folder` (default: compiler.cache_folder()), and downloads it if it is missing. The
+    library's licence is put beside it as slang-LICENSE.txt. Raises FetchError, and OSError if the folder cannot be written; no
+    half-written file is left."""
     folder = os.fspath(folder) if folder is not None else compiler.cache_folder()
     there = sorted(glob.glob(os.path.join(glob.escape(folder), compiler._NAMES)))
     if there:
@@ -66,7 +65,8 @@ def fetch(folder: str | os.PathLike[str] | None = None) -> str:
             if not library or not licence:
                 raise FetchError("the wheel {} has no {}".format(WHEEL, "library" if not library else "licence"))
             path = os.path.join(folder, library.rsplit("/", 1)[1])
-            for name, to in ((licence, os.path.join(folder, "slang-LICENSE.txt")), (library, path)):  # the library last: it counts
+            # the library comes last, because its presence says that all is there
+            for name, to in ((licence, os.path.join(folder, "slang-LICENSE.txt")), (library, path)):
                 with wheel.open(name) as source, open(os.path.join(scratch, "file"), "wb") as file:
                     shutil.copyfileobj(source, file)
                 os.chmod(file.name, 0o644)

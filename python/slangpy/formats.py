@@ -1,4 +1,4 @@
-"""What each Format is made of, under SlangPy's names: get_format_info(), FormatInfo, and their enums."""
+"""The properties of each Format under SlangPy's names: get_format_info(), FormatInfo, and their enums."""
 from __future__ import annotations
 
 import re
@@ -82,7 +82,7 @@ _NUMBERS = [
     ("bc7_unorm", 98, 145), ("bc7_unorm_srgb", 99, 146), ("astc4x4_unorm", 0, 157), ("astc4x4_unorm_srgb", 0, 158),
     ("astc6x6_unorm", 0, 165), ("astc6x6_unorm_srgb", 0, 166), ("astc8x8_unorm", 0, 171), ("astc8x8_unorm_srgb", 0, 172),
 ]
-# Bits of the channels where the name does not tell them.
+# The bits of the channels of formats whose name does not tell them.
 _BITS = {
     "bgra4": [4, 4, 4, 4], "b5g6r5": [5, 6, 5, 0], "bgr5a1": [5, 5, 5, 1], "rgb9e5": [9, 9, 9, 5], "rgb10a2": [10, 10, 10, 2],
     "r11g11b10": [11, 11, 10, 0], "d32": [32, 0, 0, 0], "d16": [16, 0, 0, 0], "bc1": [64, 0, 0, 0], "bc4": [64, 0, 0, 0],
@@ -91,7 +91,7 @@ _CHANNELS = {"rgb9e5": 3, "r11g11b10": 3, "b5g6r5": 3, "d32": 1, "d16": 1, "bc4"
 
 
 class FormatInfo:
-    """What a Format is made of: its channels, their bits, the size of a block, and the numbers of Vulkan and DXGI."""
+    """The properties of a Format: its channels, their bits, the size of a block, and the numbers of Vulkan and DXGI."""
 
     format: Format
     name: str
@@ -128,27 +128,27 @@ class FormatInfo:
         self.bytes_per_block = 8 if self.is_stencil else sum(self.channel_bit_count) // 8
 
     def is_depth_stencil(self) -> bool:
-        """is_depth_stencil(): returns whether it has depth or stencil."""
+        """is_depth_stencil(): returns whether the format has depth or stencil."""
         return self.is_depth or self.is_stencil
 
     def is_float_format(self) -> bool:
-        """is_float_format(): returns whether its channels are floats."""
+        """is_float_format(): returns whether the channels are floats."""
         return self.type == FormatType.float
 
     def is_integer_format(self) -> bool:
-        """is_integer_format(): returns whether its channels are integers."""
+        """is_integer_format(): returns whether the channels are integers."""
         return self.type in (FormatType.uint, FormatType.sint)
 
     def is_normalized_format(self) -> bool:
-        """is_normalized_format(): returns whether its channels are integers that stand for 0 to 1, or -1 to 1."""
+        """is_normalized_format(): returns whether the channels are integers that stand for 0 to 1, or -1 to 1."""
         return self.type in (FormatType.unorm, FormatType.unorm_srgb, FormatType.snorm)
 
     def is_srgb_format(self) -> bool:
-        """is_srgb_format(): returns whether its colors are in sRGB."""
+        """is_srgb_format(): returns whether the colors are in sRGB."""
         return self.type == FormatType.unorm_srgb
 
     def get_channels(self) -> FormatChannels:
-        """get_channels(): returns the channels that it has."""
+        """get_channels(): returns the channels of the format."""
         return FormatChannels((1 << self.channel_count) - 1)
 
     def get_channel_bits(self, channels: FormatChannels) -> int:
@@ -156,11 +156,11 @@ class FormatInfo:
         return sum(bits for i, bits in enumerate(self.channel_bit_count) if channels >> i & 1)
 
     def has_equal_channel_bits(self) -> bool:
-        """has_equal_channel_bits(): returns whether all its channels have the same number of bits."""
+        """has_equal_channel_bits(): returns whether all channels have the same number of bits."""
         return len(set(self.channel_bit_count[:self.channel_count])) <= 1
 
     def _numpy(self) -> tuple[Any, int]:
-        """Returns the numpy dtype of a channel and the number of channels; bytes for formats that have no such dtype."""
+        """Returns the numpy dtype of a channel and the number of channels; bytes for formats without such a dtype."""
         bits = self.channel_bit_count[0]
         if self.is_compressed or self.is_stencil or not self.has_equal_channel_bits() or bits not in (8, 16, 32, 64):
             return "u1", 1

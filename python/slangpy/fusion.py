@@ -36,7 +36,7 @@ _COMPONENTS = ("xyzw", "rgba")
 # >>traces
 
 class _Trace:
-    """What one run of a fused function records."""
+    """Records one run of a fused function."""
 
     def __init__(self, device, name, modules, backward):
         self.device, self.name, self.failed, self.ended = device, name, None, False
@@ -65,7 +65,7 @@ class _Trace:
         return Traced._of(self, node)
 
     def lower(self, value):
-        """Returns a value as _Graph takes it: a node, a number, a list of numbers, or a dict."""
+        """Returns a value in the form that _Graph takes: a node, a number, a list of numbers, or a dict."""
         if isinstance(value, Traced):
             if value._trace is not self:
                 raise _leaked(value)
@@ -76,7 +76,7 @@ class _Trace:
             return value
         if isinstance(value, dict):
             return {key: item if key == "_type" else self.lower(item) for key, item in value.items()}
-        if hasattr(value, "item") and getattr(value, "shape", None) == ():  # a number of numpy
+        if hasattr(value, "item") and getattr(value, "shape", None) == ():  # the numbers of numpy
             return value.item()
         if isinstance(value, (list, tuple)) or type(value).__module__ == "slangpy" and hasattr(value, "__len__"):
             items = list(value)
@@ -118,7 +118,7 @@ def _current():
 
 
 class _Recording:
-    """Makes a trace the one that this thread records; None means that calls are made."""
+    """Sets the trace that this thread records; None means that calls are made."""
 
     def __init__(self, trace):
         self.trace = trace
@@ -134,9 +134,9 @@ class _Recording:
 
 
 def _traced_call(function, args, kwargs):
-    """A call of a Slang function while a function is fused."""
+    """Records a call of a Slang function while a function is fused."""
     trace = _current()
-    if trace is None:  # another thread's trace
+    if trace is None:  # only another thread records a trace
         raise RuntimeError("fuse: no function is being fused")
     if not _slangpy._chain_is_plain(function):
         raise TypeError("fuse: '{}': '{}' has chained options (map, bwds, set, constants, ...): chain them to the fused function".format(
@@ -156,7 +156,7 @@ def _traced_call(function, args, kwargs):
 
 
 def _traced_make(struct, args, kwargs):
-    """A call of a type while a function is fused: its constructor, or a struct of its fields."""
+    """Records a call of a type while a function is fused: its constructor, or a struct of its fields."""
     trace = _current()
     kwargs = kwargs or {}
     if len(args) == 1 and isinstance(args[0], dict) and not kwargs:
@@ -225,8 +225,8 @@ _UFUNCS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_di
 
 
 class Traced:
-    """A value in a function that is being fused: a parameter, or the result of a call. Operators, fields, components and
-    indices of it are traced values too. It has no number yet: `if`, len() and float() of it are errors that say what to write."""
+    """A value in a function that is being fused: a parameter, or the result of a call. Operators, fields, components and indices of it
+    are traced values too. It has no number yet: `if`, len() and float() of it raise errors that say what to write."""
 
     __slots__ = ("_trace", "_node")
     __hash__ = None  # type: ignore[assignment]
@@ -274,7 +274,8 @@ class Traced:
         return self._op("!" if is_bool else "~", self)
 
     def __pow__(self, power):
-        if isinstance(power, int) and not isinstance(power, bool) and 1 <= power <= 4:  # pow() has no value for numbers below 0
+        # such powers become products, because pow() has no value for numbers below 0
+        if isinstance(power, int) and not isinstance(power, bool) and 1 <= power <= 4:
             square = self if power == 1 else self * self
             return square if power <= 2 else square * self if power == 3 else square * square
         return NotImplemented if _is_foreign(power) else self._op("pow", self, power)
@@ -300,7 +301,7 @@ class Traced:
             raise _leaked(self)
         struct = self._struct()
         if struct is not None and name not in struct.fields:
-            method = getattr(struct, name)  # an AttributeError names the nearest ones
+            method = getattr(struct, name)  # an unknown name raises an AttributeError with similar names
             return lambda *args, **kwargs: _traced_call(method, (self, *args), kwargs)
         kind = trace.graph.type(self._node)
         if struct is None and kind is not None and not any(all(c in set for c in name) for set in _COMPONENTS):
@@ -363,7 +364,7 @@ class Traced:
         raise _refused(self, "round()", "write m.round(value)")
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        """Makes operators of numpy's numbers with traced values, and refuses numpy's other functions."""
+        """Makes operators between numpy's numbers and traced values work, and refuses numpy's other functions."""
         op = _UFUNCS.get(ufunc.__name__) if method == "__call__" and not kwargs else None
         if op is None:
             raise _refused(self, "numpy's {}()".format(ufunc.__name__), "write m.{}(value)".format(ufunc.__name__))
@@ -383,8 +384,8 @@ class Traced:
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """where(condition, a, b): in a fused function: `a` where the condition holds, else `b`, component by component. Both are
-    computed. It stands where plain Python would have `a if condition else b`."""
+    """where(condition, a, b): in a fused function gives `a` where the condition holds, otherwise `b`, component by component. Both are
+    computed. It replaces Python's `a if condition else b`."""
     for value in (condition, a, b):
         if isinstance(value, Traced):
             return value._op("?", condition, a, b)
@@ -394,8 +395,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def no_diff(value: Any) -> Any:
-    """no_diff(value): in a fused function: the same value, through which no gradient goes. Of a call, the Slang function then needs
-    no derivative."""
+    """no_diff(value): in a fused function gives the same value without a gradient. If the value is the result of a call, the Slang
+    function needs no derivative."""
     if not isinstance(value, Traced):
         raise TypeError("no_diff: expected a traced value in a fused function, got {!r}".format(type(value)))
     return value._op("no_diff", value)
@@ -447,28 +448,30 @@ def _reduce(kind, value, dims):
 
 
 def sum(value: Any, dims: int | tuple[int, ...] | None = None) -> Any:
-    """sum(value, dims=None): as the result of a fused function: the sum over all elements of the call, or over its dimensions `dims` (-1 is
-    the last). The kernel that computes the elements adds them up. For a Tensor: its sum."""
+    """sum(value, dims=None): as the result of a fused function gives the sum over all elements of the call, or over its dimensions
+    `dims` (-1 is the last). The kernel that computes the elements adds them up. For a Tensor it gives the tensor's sum."""
     return _reduce("sum", value, dims)
 
 
 def mean(value: Any, dims: int | tuple[int, ...] | None = None) -> Any:
-    """mean(value, dims=None): as sum(), divided by the number of elements."""
+    """mean(value, dims=None): gives the mean, which is sum() divided by the number of elements."""
     return _reduce("mean", value, dims)
 
 
 def min(value: Any, dims: int | tuple[int, ...] | None = None) -> Any:
-    """min(value, dims=None): as sum(), but the least value of each component. Every element that is the least one has the gradient."""
+    """min(value, dims=None): gives the least value of each component, over the same elements as sum(). Every element with the least
+    value gets the gradient."""
     return _reduce("min", value, dims)
 
 
 def max(value: Any, dims: int | tuple[int, ...] | None = None) -> Any:
-    """max(value, dims=None): as min(), but the greatest value."""
+    """max(value, dims=None): gives the greatest value of each component, as min() gives the least."""
     return _reduce("max", value, dims)
 
 
 def dot(a: Any, b: Any, dims: int | tuple[int, ...] | None = None) -> Any:
-    """dot(a, b, dims=None): as the result of a fused function: the sum of a * b over the elements; of vectors, of m.dot(a, b)."""
+    """dot(a, b, dims=None): as the result of a fused function gives the sum of a * b over the elements; for vectors the sum of m.dot(a,
+    b)."""
     traced = a if isinstance(a, Traced) else b
     if not isinstance(traced, Traced):
         raise TypeError("dot: expected traced values in a fused function, got {!r} and {!r}".format(type(a), type(b)))
@@ -522,7 +525,7 @@ def _type_of_argument(value, name, parameter):
 # >>fused functions
 
 def _globals_of(fn):
-    """Yields the values of the names that a function's code mentions, as far as they are known now."""
+    """Yields the values of the names in a function's code, as far as they are known at this time."""
     code = getattr(fn, "__code__", None)
     if code is None:
         return
@@ -537,7 +540,7 @@ def _globals_of(fn):
 
 
 def _modules_of(fn, depth=0):
-    """Returns the Modules that a function's code mentions, by themselves or by functions and types of them."""
+    """Returns the Modules that a function's code names, directly or by functions and types of them."""
     found = []
     for value in _globals_of(fn):
         if isinstance(value, _slangpy.Module):
@@ -552,7 +555,8 @@ def _modules_of(fn, depth=0):
 
 
 class _Core:
-    """What a Fused and all that are chained to it share: the Python function, and the Slang functions that it has become."""
+    """The Python function of a Fused, and the Slang functions that were made of it. All functions that are chained to one Fused share a
+    _Core."""
 
     def __init__(self, fn, backward, types, name, module):
         self.fn, self.backward, self.module = fn, _BACKWARD[backward], module
@@ -562,7 +566,7 @@ class _Core:
         self.signature = inspect.signature(fn)
         self.types = dict(types or {})
         self.made = {}  # key: (Function, form of the result)
-        self.ready = None  # what serves every call, when no type comes from arguments
+        self.ready = None  # (Function, form) for every call, if no type comes from arguments
         for parameter in self.signature.parameters.values():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 raise TypeError("fuse: '{}': expected parameters with names, got *{}".format(self.name, parameter.name))
@@ -576,9 +580,10 @@ class _Core:
             return None
         if isinstance(given, str):
             try:
-                value = eval(given, getattr(self.fn, "__globals__", {}))  # what `from __future__ import annotations` kept as text
+                # `from __future__ import annotations` has kept the annotation as text
+                value = eval(given, getattr(self.fn, "__globals__", {}))
             except Exception:
-                return given  # the name of a Slang type
+                return given  # the text is the name of a Slang type
             return _type_named(value)
         return _type_named(given)
 
@@ -627,7 +632,7 @@ class _Core:
         return self.fn(*args, **named)
 
     def outputs(self, trace, result):
-        """Makes the outputs of what the function returned; returns their form: how a call gives them."""
+        """Makes the outputs for the values that the function returned; returns their form, in which a call gives them."""
         if result is None:
             raise TypeError("fuse: '{}' returns nothing; expected a traced value, a tuple or dict of them, or a reduction".format(self.name))
         if isinstance(result, _Reduced):
@@ -661,7 +666,7 @@ class _Core:
         complete = not missing
         names = [p.name for p in parameters if p.name in given or p.default is p.empty]
         known = {p.name: _type_named(self.types[p.name]) if p.name in self.types else self.annotated(p) for p in parameters if p.name in names}
-        told = False  # by what is chained
+        told = False  # whether a chained map() says a type
         for method, chained, named in links:
             if method not in ("map", "declare"):
                 continue
@@ -679,7 +684,7 @@ class _Core:
             if len(names) == len(parameters) and not told and (self.module is not None or _modules_of(self.fn)) and all(p.default is p.empty for p in parameters):
                 self.ready = (function, form)
             return function, form
-        # Inputs whose types no called function tells take the types of the arguments that were given for them.
+        # Inputs whose types no called function determines take the types of their arguments.
         lacking = [name for name in unknown if name not in given]
         if lacking and not complete and isinstance(form, Exception):
             raise form
@@ -697,8 +702,8 @@ class _Core:
 
 
 class _Form:
-    """How a call gives several outputs: `kind` is tuple, list, dict or a named tuple's class; None means that there is one output, the
-    result."""
+    """The form in which a call gives several outputs: `kind` is tuple, list, dict or a named tuple's class; None means that there is one
+    output, the result."""
 
     def __init__(self, kind, names):
         self.kind, self.names = kind, names
@@ -710,9 +715,9 @@ class _Form:
 
 
 class Fused:
-    """A Python function that has become a Slang function: see fuse(). It is called, mapped, chained and differentiated as a
-    Function is; `function` is that Function. The Python function runs when a call first needs it, and again for arguments of other
-    types where these are not known from the Slang functions that take them."""
+    """A Python function that has become a Slang function: see fuse(). It is called, mapped, chained and differentiated as a Function is;
+    `function` is that Function. The Python function runs when a call first needs it, and again for arguments of other types if the
+    called Slang functions do not determine these types."""
 
     def __init__(
             self, fn: Callable[..., Any], backward: str | None = None, types: Mapping[str, Any] | None = None, name: str | None = None,
@@ -760,7 +765,7 @@ class Fused:
         return self._several(function, form, args, kwargs)
 
     def _several(self, function, form, args, kwargs):
-        """Makes a call with several outputs. Those that are not given become new tensors, or values of a call of one element."""
+        """Makes a call with several outputs. Outputs that are not given become new tensors, or values for a call of one element."""
         if any(method == "bwds" for method, _, _ in self._links):
             return function(*args, **kwargs)
         made = {name: _slangpy.ValueRef() for name in form.names if name not in kwargs and name != "_result"}
@@ -769,7 +774,7 @@ class Fused:
 
     @property
     def function(self) -> Function:
-        """The Function that the Python function has become. A TypeError where only the arguments of a call say the types of its
+        """The Function that the Python function has become. Raises a TypeError if only the arguments of a call say the types of its
         parameters."""
         return self._resolved((), {})[0]
 
@@ -790,7 +795,7 @@ class Fused:
         return self._link("fwds")
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """call(*args, **kwargs): as the function itself."""
+        """call(*args, **kwargs): calls the function."""
         return self(*args, **kwargs)
 
     def __getattr__(self, name):
@@ -798,7 +803,7 @@ class Fused:
             raise AttributeError(name)
         member = getattr(_slangpy.Function, name, None)
         if member is None:
-            return getattr(self.function, name)  # an AttributeError that names the nearest ones
+            return getattr(self.function, name)  # an unknown name raises an AttributeError with similar names
         if not callable(member):
             return getattr(self.function, name)
         if name in _CHAINS:
@@ -814,7 +819,7 @@ class Fused:
         return "<slangpy.Fused {}{}>".format(self.__name__, "".join("." + link[0] for link in self._links))
 
 
-# Methods of a Function that give a Function, and those whose first arguments are not the function's.
+# Methods of a Function that give a Function, and methods whose first arguments are not the function's.
 _CHAINS = {"map", "set", "constants", "bind", "return_type", "thread_group_size", "call_group_shape", "prelude", "type_conformances",
            "deterministic", "cuda_stream", "write", "declare", "shared_bytes"}
 _FIRST = {"append_to": 1, "dispatch": 1, "dispatch_indirect": 1}
@@ -823,13 +828,12 @@ _FIRST = {"append_to": 1, "dispatch": 1, "dispatch_indirect": 1}
 def fuse(
         fn: Callable[..., Any] | None = None, *, backward: str | None = None, types: Mapping[str, str | Struct | type] | None = None,
         name: str | None = None, module: Module | None = None) -> Any:
-    """fuse(fn, backward=None, types=None, name=None, module=None): a Fused of a Python function over Slang functions: one Slang
-    function and one kernel, which is called as a Function is. Also a decorator: @spy.fuse, @spy.fuse(types={"uv": "float2"}).
-
-    `types`: Slang types of parameters by name; annotations say them too. The others are those of the Slang functions that take them, or
-    else of the arguments of the first call. `backward`: "recompute" computes the values between the steps again in a backward call, "store"
-    keeps them in the thread; None means that the compiler chooses. `name` is the Slang function's name. `module`: where types and Slang's
-    own functions are looked up; those whose names the function mentions are found without it."""
+    """fuse(fn, backward=None, types=None, name=None, module=None): makes a Fused of a Python function over Slang functions: one Slang
+    function and one kernel, which is called as a Function is. Also a decorator: @spy.fuse, @spy.fuse(types={"uv": "float2"}). `types`:
+    Slang types of parameters by name; annotations are another way. Other parameters take the types of the Slang functions that they are
+    passed to, or of the arguments of the first call. `backward`: "recompute" computes the values between the steps again in a backward
+    call, "store" keeps them in the thread; None means that the compiler chooses. `name` is the Slang function's name. `module`: where
+    types and Slang's own functions are looked up; modules that the function names are found without it."""
     if fn is None:
         return lambda found: Fused(found, backward, types, name, module)
     return Fused(fn, backward, types, name, module)

@@ -50,11 +50,11 @@ def gradcheck(
         function: Function, *args: Any, _eps: float = 0.0, _rtol: float = 0.0, _atol: float = 0.0, _max_elements: int = 64,
         _seed: int = 0, _raise: bool = True, **kwargs: Any) -> bool:
     """gradcheck(function, *args, _eps=0.0, _rtol=0.0, _atol=0.0, _max_elements=64, _seed=0, _raise=True, **kwargs): compares the
-    gradients of function.bwds with central differences of the function, for copies of these arguments. Float numbers, arrays and
-    tensors get gradients, also within dicts. It runs in float64 where the function takes doubles for all of them, as generic
-    functions do. True: they agree. Else an Error names the argument and the element with the largest error, and both values; with
-    _raise=False the answer is False. `_eps` moves each number up and down, `_rtol` and `_atol` are the tolerances (0: chosen by the
-    type), `_max_elements` of each argument are checked, chosen at random by `_seed`."""
+    gradients of function.bwds with central differences of the function, for copies of the arguments. Float numbers, arrays and
+    tensors get gradients, also within dicts. It runs in float64 if the function takes doubles for all of them, as generic functions
+    do. Returns True if they agree. Otherwise an Error names the argument and the element with the largest error, and both values;
+    with _raise=False the result is False. `_eps` is the step of the differences, `_rtol` and `_atol` are the tolerances (0 means
+    chosen by the type), `_max_elements` of each argument are checked, chosen at random by `_seed`."""
     wrong = function._gradcheck((float(_eps), float(_rtol), float(_atol), int(_max_elements), int(_seed)), *args, **kwargs)
     if wrong is not None and _raise:
         raise _slangpy.Error(wrong)
@@ -65,7 +65,7 @@ def gradcheck(
 
 
 def _is_number(value):
-    """Whether an argument is of numbers that have no memory of their own: they take no gradient."""
+    """Returns whether an argument consists of numbers without memory of their own, which take no gradient."""
     if isinstance(value, dict):
         return all(_is_number(v) for name, v in value.items() if name != "_type")
     if isinstance(value, (list, tuple)):
@@ -84,14 +84,15 @@ def _parameters(function, args, kwargs):
     names = {name for name in kwargs if not name.startswith("_")}
     count = len(args) + len(names)
     reflected = function.reflection
-    overload = matching_overload(reflected, count, names) or matching_overload(reflected, count - 1, names)  # the last may be the result
+    # the last positional argument may be the result
+    overload = matching_overload(reflected, count, names) or matching_overload(reflected, count - 1, names)
     by_name = {p.name: p for p in overload.parameters} if overload else {}
     by_position = list(by_name.values()) + [None]
     return overload, [(a, p) for a, p in zip(args, by_position)] + [(a, by_name.get(name)) for name, a in kwargs.items()]
 
 
 def _pairs(value):
-    """The DiffPairs in an argument."""
+    """Yields the DiffPairs in an argument."""
     if isinstance(value, _slangpy.DiffPair):
         return [value]
     items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
@@ -99,8 +100,8 @@ def _pairs(value):
 
 
 def _backward_of_numbers(function, error, args, kwargs):
-    """Makes a backward call that has failed with `error`, if it is of numbers; returns NotImplemented if it is not. Without the gradient of
-    any output all gradients are zero, and without any input that takes a gradient there is nothing to do."""
+    """Repeats a backward call that has failed with `error`, if its arguments are numbers; otherwise returns NotImplemented. Without the
+    gradient of any output all gradients are zero, and without any input that takes a gradient there is nothing to do."""
     text = str(error)
     if "is an inout parameter, which has two gradients" in text:
         return _backward_of_inout(function, args, kwargs)
@@ -121,8 +122,8 @@ def _backward_of_numbers(function, error, args, kwargs):
 
 
 def _backward_of_inout(function, args, kwargs):
-    """Makes a backward call that has DiffPairs of numbers for inout parameters, whose gradient is read and then written. Tensors of no
-    dimensions take their place."""
+    """Makes a backward call that has DiffPairs of numbers for inout parameters, whose gradient is read and then written. The call gets
+    tensors without dimensions instead of the pairs."""
     overload, given = _parameters(function, args, kwargs)
     if overload is None:
         return NotImplemented
@@ -151,7 +152,7 @@ def _backward_of_inout(function, args, kwargs):
 
 
 def _fill(tensor, numbers):
-    """Writes numbers, or zeros for None, to a tensor of no dimensions."""
+    """Writes numbers, or zeros for None, to a tensor without dimensions."""
     array = tensor.to_numpy()
     array[...] = 0 if numbers is None else list(numbers) if hasattr(numbers, "__len__") else numbers
     tensor.copy_from_numpy(array)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TShapeOrTuple = "tuple[int, ...] | Shape"
 TArgShapesResult = dict
 
-# The folder that SlangPy's Slang files are in: what include_paths get. The library finds its own modules without it.
+# The folder of SlangPy's Slang files, which scripts pass in include_paths. The library finds its own modules without it.
 SLANG_PATH = os.path.dirname(os.path.abspath(__file__))
 
 # The most thread groups in the first dimension of a dispatch; larger calls go on in the second one.
@@ -27,14 +27,14 @@ MAX_DISPATCH_THREAD_GROUPS_X = 65535
 
 
 def check_concrete(shape: Shape) -> Shape:
-    """Returns the shape, whose sizes must all be known; otherwise a ValueError."""
+    """Returns the shape; raises a ValueError if a size is not known."""
     if not shape.concrete:
         raise _slangpy.ArgumentValueError("expected a shape whose sizes are known, got {}".format(shape))
     return shape
 
 
 def shape_to_contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides, in elements, of a row-major array of that shape."""
+    """Returns the strides, in elements, of a row-major array of that shape."""
     return Shape(tuple(shape)).calc_contiguous_strides().as_tuple()
 
 
@@ -42,7 +42,7 @@ def shape_to_contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def calc_wang_hash(seed: int) -> int:
-    """The hash of wang_hash() and rand_float() on the host: of an int of 32 bits an int of 32 bits."""
+    """Returns the hash of wang_hash() and rand_float(), computed on the host: an int of 32 bits for an int of 32 bits."""
     seed &= 0xFFFFFFFF
     seed = (seed ^ 61) ^ (seed >> 16)
     seed = seed * 9 & 0xFFFFFFFF
@@ -52,7 +52,7 @@ def calc_wang_hash(seed: int) -> int:
 
 
 def calc_wang_hash_numpy(seed: NDArray[Any]) -> NDArray[Any]:
-    """calc_wang_hash() of each element of an array of uint32."""
+    """Returns calc_wang_hash() of each element of an array of uint32."""
     import numpy as np
 
     x = np.asarray(seed).astype(np.uint32)
@@ -71,7 +71,7 @@ def calc_wang_hash_numpy(seed: NDArray[Any]) -> NDArray[Any]:
 def load_buffer_data_from_image(
         path: str | os.PathLike[str], flip_y: bool = False, linearize: bool = False, scale: float = 1.0, offset: float = 0.0,
         greyscale: bool = False) -> NDArray[Any]:
-    """The pixels of an image file as an array of float32. Needs Pillow."""
+    """Returns the pixels of an image file as an array of float32. Needs Pillow."""
     from .tensors import pixels_of_image
 
     return pixels_of_image(path, flip_y, linearize, scale, offset, greyscale)
@@ -103,12 +103,12 @@ def parse_generic_signature(name: str) -> tuple[str, list[str]]:
 
 
 def _name_of(type: Any) -> str:
-    """The full name of a type that is given as text, reflection or Struct."""
+    """Returns the full name of a type that is given as text, reflection or Struct."""
     return type if isinstance(type, str) else str(getattr(type, "full_name", None) or type.name)
 
 
 def find_type_layout_for_buffer(program_layout: Any, slang_type: Any) -> Any:
-    """The TypeLayoutReflection of a type's elements in a StructuredBuffer."""
+    """Returns the TypeLayoutReflection of a type's elements in a StructuredBuffer."""
     if isinstance(slang_type, _slangpy.TypeLayoutReflection):
         slang_type = slang_type.type
     buffer = program_layout.find_type_by_name("StructuredBuffer<{}>".format(_name_of(slang_type)))
@@ -118,7 +118,7 @@ def find_type_layout_for_buffer(program_layout: Any, slang_type: Any) -> Any:
 
 
 def try_find_type_decl(root: Any, type_name: str) -> Any:
-    """The DeclReflection of a type, such as "Outer.Inner", below a module's declarations, or None."""
+    """Returns the DeclReflection of a type, such as "Outer.Inner", below a module's declarations, or None."""
     at = root
     for part in parse_generic_signature(type_name)[0].split("."):
         at = next((d for d in map(_inside, at.children) if d.name == part and int(d.kind) in (1, 7, 8)), None)
@@ -128,13 +128,13 @@ def try_find_type_decl(root: Any, type_name: str) -> Any:
 
 
 def try_find_type_via_ast(root: Any, type_name: str) -> Any:
-    """The TypeReflection of a type that is declared below `root`, or None."""
+    """Returns the TypeReflection of a type that is declared below `root`, or None."""
     decl = try_find_type_decl(root, type_name)
     return None if decl is None else decl.as_type()
 
 
 def try_find_function_overloads_via_ast(root: Any, type_name: str, func_name: str) -> Any:
-    """The declarations of all overloads of a method, as a list, or None when the type is not declared below `root`."""
+    """Returns the declarations of all overloads of a method as a list, or None if the type is not declared below `root`."""
     decl = try_find_type_decl(root, type_name)
     return None if decl is None else [d for d in map(_inside, decl.children) if d.name == func_name and int(d.kind) == 2]
 
@@ -150,20 +150,21 @@ def matching_overload(reflected: Any, count: int, names: set[str]) -> Any:
 
 
 def _inside(decl: Any) -> Any:
-    """The function or struct of a generic declaration; any other declaration itself."""
+    """Returns the function or struct of a generic declaration, and any other declaration itself."""
     return decl[len(decl) - 1] if int(decl.kind) == 4 else decl
 
 
 def with_arguments(name: str, arguments: dict[str, str]) -> str:
-    """The name of a type with arguments in place of generic parameters: "vector<T,N>" with {"T": "float", "N": "3"} is "vector<float,3>"."""
+    """Returns the name of a type with arguments in place of generic parameters: "vector<float,3>" for "vector<T,N>" and {"T": "float",
+    "N": "3"}."""
     import re
 
     return re.sub(r"[A-Za-z_]\w*", lambda word: arguments.get(word.group(), word.group()), name)
 
 
 def generic_arguments(function: Any, types: Sequence[Any]) -> dict[str, str] | None:
-    """The arguments of a generic function's parameters, as text by their names, when it is called with arguments of these types; None when
-    the types do not fit, or do not say all of them."""
+    """Returns the arguments of a generic function's parameters, as text by their names, for a call with arguments of these types; None
+    if the types do not fit, or do not determine all of them."""
     import re
 
     layout = function.module.layout
@@ -201,8 +202,8 @@ def generic_arguments(function: Any, types: Sequence[Any]) -> dict[str, str] | N
 
 
 def is_type_castable_on_host(from_type: Any, to_type: Any, program: Any = None) -> bool:
-    """Whether a value of one type can be given where the other one is expected: the same type, or integers and bools to any
-    number, or floats to floats."""
+    """Returns whether a value of one type can be given where the other one is expected: the same type, integers and bools for any
+    number, or floats for floats."""
     source, target = _scalar_name(from_type), _scalar_name(to_type)
     if _name_of(from_type) == _name_of(to_type):
         return True
@@ -219,7 +220,7 @@ def _scalar_name(type: Any) -> str | None:
 
 
 def is_running_in_jupyter() -> bool:
-    """Whether the program runs in a Jupyter notebook."""
+    """Returns whether the program runs in a Jupyter notebook."""
     try:
         return type(get_ipython()).__name__ == "ZMQInteractiveShell"  # type: ignore[name-defined]
     except NameError:

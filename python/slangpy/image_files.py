@@ -1,9 +1,7 @@
-"""Reads and writes image files for Bitmap, as numpy arrays of shape (height, width, channels).
-
-PNG, BMP, TGA, Radiance HDR and OpenEXR are done here in the forms that programs write today. Pillow, where it is installed, reads the
-rarer forms of the first three, all 8-bit PNG files (it is faster), and JPEG, which needs it. The package OpenEXR, where it is installed,
-reads the compressions of EXR that are not done here.
-"""
+"""Reads and writes image files for Bitmap, as numpy arrays of shape (height, width, channels). This module decodes and encodes the forms
+of PNG, BMP, TGA, Radiance HDR and OpenEXR that programs write today. If Pillow is installed, it reads rarer forms of PNG, BMP and TGA,
+all 8-bit PNG files (because it is faster), and JPEG, which needs it. If the package OpenEXR is installed, it reads the other
+compressions of EXR."""
 from __future__ import annotations
 
 import io
@@ -22,13 +20,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# What a decoder returns: pixels of shape (height, width, channels), names of the channels, and whether colors are in sRGB.
+# The result of a decoder: pixels of shape (height, width, channels), names of the channels, and whether colors are in sRGB.
 if TYPE_CHECKING:
     _Image = tuple[NDArray[Any], Sequence[str], bool]
 _NAMES = {1: ["Y"], 2: ["Y", "A"], 3: ["R", "G", "B"], 4: ["R", "G", "B", "A"]}
 EXTENSIONS = {".png": "png", ".jpg": "jpg", ".jpeg": "jpg", ".bmp": "bmp", ".tga": "tga", ".hdr": "hdr", ".rgbe": "hdr", ".pic": "hdr",
               ".exr": "exr"}
-_MOST_PIXELS = 1 << 30  # a file that says more is broken
+_MOST_PIXELS = 1 << 30  # a file that claims more pixels is damaged
 
 
 class ImageFileError(Error, OSError):
@@ -64,7 +62,7 @@ def read(path: str, format: str = "") -> _Image:
         return _DECODERS[name](data)
     except ImportError as error:
         raise ImportError("'{}' cannot be read: {}".format(path, error)) from error
-    except Exception as error:  # a damaged file can make decoders raise anything
+    except Exception as error:  # decoders may raise any exception for a damaged file
         raise ImageFileError("'{}' cannot be read as {}: {}".format(path, name.upper(), error)) from error
 
 
@@ -74,7 +72,7 @@ def encode(format: str, pixels: NDArray[Any], names: Sequence[str], srgb: bool, 
 
 
 def write(path: str, format: str, pixels: NDArray[Any], names: Sequence[str], srgb: bool, quality: int) -> None:
-    """Writes what encode() gives into a file."""
+    """Writes the bytes that encode() returns into a file."""
     data = encode(format, pixels, names, srgb, quality)
     try:
         with open(path, "wb") as file:
@@ -188,8 +186,9 @@ def _read_png(data: bytes) -> _Image:
 
 
 def _unfilter(lines: NDArray[np.uint8], step: int) -> NDArray[np.uint8]:
-    """Returns the bytes of filtered scanlines; `step` is the bytes of a pixel. A byte depends on those to its left, above, and above left,
-    so all bytes of one anti-diagonal are computed at once: the array is sheared such that an anti-diagonal is a row of memory."""
+    """Returns the bytes of filtered scanlines; `step` is the bytes of a pixel. A byte depends on its neighbours to the left, above, and
+    above left, so all bytes of one anti-diagonal are computed at once: the array is sheared such that an anti-diagonal is a row of
+    memory."""
     height, width = lines.shape[0], -(-(lines.shape[1] - 1) // step)
     kinds = lines[:, 0]
     if kinds.max(initial=0) > 4:
@@ -199,7 +198,7 @@ def _unfilter(lines: NDArray[np.uint8], step: int) -> NDArray[np.uint8]:
     place = np.arange(width)[None, :] + np.arange(height)[:, None] + 2, np.arange(height)[:, None] + 1
     values = np.zeros((height, width * step), np.uint8)
     values[:, :lines.shape[1] - 1] = lines[:, 1:]
-    result = np.zeros((height + width + 2, height + 1, step), np.uint8)  # [2 + x + y, 1 + y] is the pixel (x, y); zeros around
+    result = np.zeros((height + width + 2, height + 1, step), np.uint8)  # [2 + x + y, 1 + y] is the pixel (x, y); the border is zeros
     sheared = np.zeros_like(result)
     sheared[place] = values.reshape(height, width, step)
     uses_left, uses_up, uses_mean, uses_paeth = ((kinds == k)[:, None] for k in (1, 2, 3, 4))
@@ -225,7 +224,8 @@ def _write_png(pixels: NDArray[Any], names: Sequence[str], srgb: bool, quality: 
     values = values.reshape(height, width * step)
     compressor, parts = zlib.compressobj(6 if quality < 0 else min(quality, 9)), []
     above = np.zeros((1, width * step), np.uint8)
-    for begin in range(0, height, 64):  # each row takes the filter that leaves the smallest differences, as chapter 12.7 advises
+    # chapter 12.7 of the PNG specification advises the filter that leaves the smallest differences for each row
+    for begin in range(0, height, 64):
         rows = values[begin:begin + 64]
         x = rows.astype(np.int16)
         up = np.concatenate([above, rows[:-1]]).astype(np.int16)
@@ -297,7 +297,7 @@ def _write_bmp(pixels: NDArray[Any], names: Sequence[str], srgb: bool, quality: 
     lines = np.zeros((height, row), np.uint8)
     lines[:, :width * channels] = pixels[::-1].reshape(height, -1)
     table = np.repeat(np.arange(256, dtype=np.uint8), 4).reshape(-1, 4) * np.array([1, 1, 1, 0], np.uint8) if channels == 1 else np.zeros(0, np.uint8)
-    # With alpha a BITMAPV4HEADER, which names the channels; else a BITMAPINFOHEADER.
+    # With alpha the header is a BITMAPV4HEADER, which names the channels, otherwise a BITMAPINFOHEADER.
     more = struct.pack("<IIII4s48x", 0xFF0000, 0xFF00, 0xFF, 0xFF000000, b"BGRs") if channels == 4 else b""
     start = 54 + len(more) + table.size
     info = struct.pack("<IiiHHIIiiII", 40 + len(more), width, height, 1, 8 * channels, 3 if channels == 4 else 0, lines.size, 2835, 2835,
@@ -370,7 +370,7 @@ def _read_hdr(data: bytes) -> _Image:
         if int(start[2]) << 8 | int(start[3]) != width:
             raise ValueError("the length of row {} is wrong".format(y))
         at += 4
-        line_of = np.empty(4 * width, np.uint8)  # its four channels, one after the other
+        line_of = np.empty(4 * width, np.uint8)  # the row's four channels, one after the other
         done = 0
         while done < 4 * width:
             code = data[at]
@@ -414,7 +414,7 @@ def _write_hdr(pixels: NDArray[Any], names: Sequence[str], srgb: bool, quality: 
     head = "#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y {} +X {}\n".format(height, width).encode()
     if not 8 <= width < 32768:
         return head + rgbe.tobytes()
-    # Rows in the form of runs, whose runs are all literal: at most 128 bytes each behind their number.
+    # Rows in the form with runs, but all runs are literal: at most 128 bytes each, preceded by their number.
     planes = rgbe.transpose(0, 2, 1)
     pieces = [np.broadcast_to(np.array([2, 2, width >> 8, width & 255], np.uint8), (height, 4))]
     for c in range(4):
@@ -475,7 +475,7 @@ def _read_exr(data: bytes) -> _Image:
 
 
 def _exr_order(names: list[str]) -> list[str]:
-    """Returns the names with each layer's R, G, B, A (or Y, A) in that order; files list them by the alphabet."""
+    """Returns the names with the R, G, B, A (or Y, A) of each layer in this order; files list names alphabetically."""
     layer = {name: name.rpartition(".")[0] for name in names}
     return sorted(names, key=lambda n: (layer[n] != "", layer[n], "RGBYA".find(n.rpartition(".")[2]) if n.rpartition(".")[2] in tuple("RGBYA") else 9, n))
 
@@ -492,12 +492,12 @@ def _exr_planes(data, at, channels, compression, width, height, y0):
         if not 0 <= y < height:
             raise ValueError("a block of rows lies outside of the image")
         body = _bytes(data, offset + 8, size)
-        if size < row * count:  # else the block is kept as it is
+        if size < row * count:  # otherwise the block is not compressed
             packed = _exr_runs(body) if compression == 1 else np.frombuffer(zlib.decompressobj().decompress(body, row * count + 1), np.uint8)
             if packed.size != row * count:
                 raise ValueError("a block of rows has a wrong size")
             steps = packed.astype(np.uint8)
-            steps[1:] += np.uint8(128)  # differences are kept with 128 added
+            steps[1:] += np.uint8(128)  # the predictor stores differences plus 128
             steps = np.add.accumulate(steps, dtype=np.uint8)
             body = np.empty_like(steps)
             half = (steps.size + 1) // 2
@@ -529,7 +529,7 @@ def _by_openexr(data: bytes, what: str) -> dict[str, NDArray[Any]]:
             what)) from error
     import tempfile
 
-    with tempfile.TemporaryDirectory() as folder:  # it reads files only
+    with tempfile.TemporaryDirectory() as folder:  # the package OpenEXR reads only files
         path = os.path.join(folder, "image.exr")
         with open(path, "wb") as out:
             out.write(data)

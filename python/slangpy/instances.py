@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .device import Device
 
 class _Instances:
-    """Base of both classes: the struct, its methods as attributes, and what a call gets as `this`."""
+    """The base class of InstanceTensor and InstanceList: the struct, its methods as attributes, and the value that calls get as `this`."""
 
     def __init__(self, struct: Struct) -> None:
         if not isinstance(struct, _slangpy.Struct):
@@ -89,7 +89,7 @@ class InstanceTensor(_Instances):
         else:
             self._tensor = _slangpy.Tensor.empty(self.device, shape, struct)
             if data is not None:
-                self._tensor.copy_from_numpy(data)
+                self._tensor.from_numpy(data)
 
     @property
     def tensor(self) -> Tensor:
@@ -105,9 +105,10 @@ class InstanceTensor(_Instances):
         """get_this(): returns the tensor."""
         return self._tensor
 
-    def to_numpy(self) -> NDArray[Any]:
-        """to_numpy(): returns the instances as a structured numpy array of the same shape. Waits for the work that writes them."""
-        return self._tensor.to_numpy()
+    def to_numpy(self, *, structured: bool = False) -> NDArray[Any]:
+        """to_numpy(): returns the instances like Tensor.to_numpy(): the bytes of each as a further dimension, or with structured=True a
+        structured numpy array of the same shape. Waits for the work that writes them."""
+        return self._tensor.to_numpy(structured=structured)
 
     def copy_from_numpy(self, data: _ArrayLike | Mapping[str, Any]) -> None:
         """copy_from_numpy(data): writes all instances, like Tensor.copy_from_numpy()."""
@@ -144,24 +145,24 @@ class InstanceDifferentiableBuffer(InstanceTensor):
         """The tensor of the instances, with gradients."""
         return self._tensor
 
-    def primal_to_numpy(self) -> NDArray[Any]:
+    def primal_to_numpy(self, *, structured: bool = False) -> NDArray[Any]:
         """primal_to_numpy(): returns the instances, like to_numpy()."""
-        return self._tensor.to_numpy()
+        return self._tensor.to_numpy(structured=structured)
 
     def primal_from_numpy(self, data: _ArrayLike) -> None:
         """primal_from_numpy(data): writes the instances, like copy_from_numpy()."""
         self._tensor.copy_from_numpy(data)
 
-    def grad_to_numpy(self) -> NDArray[Any]:
+    def grad_to_numpy(self, *, structured: bool = False) -> NDArray[Any]:
         """grad_to_numpy(): returns the gradients of the instances."""
-        return self._tensor.grad.to_numpy()
+        return self._tensor.grad.to_numpy(structured=structured)
 
     def grad_from_numpy(self, data: _ArrayLike) -> None:
         """grad_from_numpy(data): writes the gradients of the instances."""
         self._tensor.grad.copy_from_numpy(data)
 
 
-InstanceBuffer = InstanceTensor  # its name in earlier versions of SlangPy
+InstanceBuffer = InstanceTensor  # earlier versions of SlangPy have this name
 
 
 class InstanceList(_Instances):
@@ -179,7 +180,7 @@ class InstanceList(_Instances):
             self.set_data(data)
 
     def set_data(self, data: Mapping[str, Any]) -> None:
-        """set_data(data): replaces all fields by the items of a dict. A ValueError for a name that is no field."""
+        """set_data(data): replaces all fields by the items of a dict. Raises a ValueError for a name that is not a field."""
         for name in data:
             if name not in self._fields:
                 message = "{}: {} has no field '{}'; expected {}"

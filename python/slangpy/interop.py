@@ -26,7 +26,7 @@ __all__ = ["NativeHandle", "NativeHandleType", "CudaContextScope", "get_cuda_cur
 
 
 class NativeHandleType(IntEnum):
-    """The type of a NativeHandle, under the name that it has in its API."""
+    """The type of a NativeHandle, under its name in the API."""
 
     undefined = 0
     win32 = 1
@@ -79,7 +79,7 @@ class NativeHandleType(IntEnum):
     WGPUCommandBuffer = 458760
     WGPUTextureView = 458761
     WGPUCommandEncoder = 458762
-    unknown = 0  # the name of earlier versions
+    unknown = 0  # earlier versions have this name
 
 
 class NativeHandle:
@@ -130,7 +130,7 @@ class NativeHandle:
 
 def get_cuda_current_context_native_handles() -> list[NativeHandle]:
     """get_cuda_current_context_native_handles(): returns this thread's current CUDA context, as a list of the NativeHandles of its
-    CUdevice and CUcontext, for create_device(existing_device_handles=...). An error when the thread has no current context, or when
+    CUdevice and CUcontext, for create_device(existing_device_handles=...). Raises an error if the thread has no current context, or if
     there is no CUDA driver."""
     context, adapter = _slangpy._cuda_get_current()
     if not context:
@@ -231,7 +231,7 @@ class _StreamScope:
 
 
 def _torch_index(torch, given):
-    """Returns torch's number of the CUDA device that the argument 'torch_device' names."""
+    """Returns torch's index of the CUDA device that the argument 'torch_device' names."""
     where = "create_torch_device: argument 'torch_device': "
     if not torch.cuda.is_available():
         raise _slangpy.Error("create_torch_device: torch.cuda.is_available() is False: this torch has no CUDA, or the machine has no GPU")
@@ -261,16 +261,17 @@ def _current_stream_of(torch, index):
 
 
 def _python_stream_of(torch, index):
-    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # ten times as fast; torch's own compiler uses it
+    # ten times as fast as torch.cuda.current_stream(); torch's own compiler uses it
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
     if raw is not None:
         return lambda: raw(index)
     return lambda: torch.cuda.current_stream(index).cuda_stream
 
 
 def _library_of(type):
-    """Returns a pair of functions for a class of arrays, whose library is imported already. The first, function(device), returns the
-    library's current stream; the second makes an array of the library from a DLPack producer. Both are None for a library other than
-    torch and CuPy."""
+    """Returns two functions for a class of arrays whose library is imported already. The first, function(device), returns the library's
+    current stream; the second makes an array of the library from a DLPack producer. Both are None for a library other than torch and
+    CuPy."""
     name = (type.__module__ or "").partition(".")[0]
     library = sys.modules.get(name)
     if name == "torch" and hasattr(library, "from_dlpack"):
@@ -281,7 +282,7 @@ def _library_of(type):
 
 
 def _vulkan_adapter_of(torch, index):
-    """The adapter_luid of torch's GPU among Vulkan's, by its name; None for Vulkan's first choice."""
+    """Returns the adapter_luid of torch's GPU among Vulkan's adapters, by its name; None for Vulkan's first choice."""
     from .device import enumerate_adapters
 
     if not torch.cuda.is_available():
@@ -294,8 +295,9 @@ def create_torch_device(type: DeviceType | str = DeviceType.automatic, torch_dev
     """create_torch_device(type=DeviceType.automatic, torch_device=None, **more): makes a Device for use with torch. A CUDA Device, the default,
     uses torch's context on `torch_device`: a torch.device, a name such as "cuda:1", a number, or None for torch's current device. The work of
     each thread goes to torch's current stream of that thread, so that neither side waits for the other. A Device of DeviceType.vulkan is on the
-    GPU of that name; calls with torch tensors in CUDA memory copy them through the CPU, and so their results. `more` are keywords of
-    create_device(). An error for other types, and for CUDA when torch has none. An ImportError without torch."""
+    GPU of that name; calls with torch tensors in CUDA memory copy them and their results on the GPU, in torch's current stream and without a
+    wait, to memory that both APIs use; or through the CPU where the two cannot share memory (Windows, software devices), and for empty tensors.
+    `more` are keywords of create_device(). An error for other types, and for CUDA when torch has none. An ImportError without torch."""
     from .device import create_device
 
     name = _name_of(type)
@@ -311,7 +313,7 @@ def create_torch_device(type: DeviceType | str = DeviceType.automatic, torch_dev
         return create_device(DeviceType.vulkan, **options)
     index = _torch_index(torch, torch_device)
     with torch.cuda.device(index):
-        torch.cuda.current_stream()  # torch makes its context, and makes it current
+        torch.cuda.current_stream()  # makes torch create its context and make it current
         handles = get_cuda_current_context_native_handles()
     device = create_device(DeviceType.cuda, existing_device_handles=handles, **more)
     device._follow = _current_stream_of(torch, index)

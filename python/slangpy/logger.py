@@ -26,7 +26,8 @@ _COLORS = {LogLevel.debug: "\033[2m", LogLevel.warn: "\033[33m", LogLevel.error:
 
 
 class _Own(threading.local):
-    """Whether this thread passes on a message of the library itself: these never go to the standard output, which is the program's."""
+    """Whether this thread passes on a message of the library itself. Such messages never go to the standard output, which belongs to the
+    program."""
 
     messages = False
 
@@ -35,7 +36,7 @@ _own = _Own()
 
 
 class LoggerOutput:
-    """Base class of outputs. A subclass overrides write()."""
+    """The base class of outputs. A subclass overrides write()."""
 
     def write(self, level: LogLevel, name: str, msg: str) -> None:
         """write(level, name, msg): writes one message. `level` is its LogLevel, `name` the logger's name, `msg` a text without a newline
@@ -50,8 +51,8 @@ def _line(level, name, msg):
 
 
 class ConsoleLoggerOutput(LoggerOutput):
-    """ConsoleLoggerOutput(colored=True): writes errors, fatal errors and the library's own messages to the sys.stderr of the moment, and
-    other messages to its sys.stdout, which in Jupyter are the cell's. Only terminals get colors."""
+    """ConsoleLoggerOutput(colored=True): writes errors, fatal errors and the library's own messages to the current sys.stderr, and other
+    messages to the current sys.stdout, which in Jupyter are the cell's. Only terminals get colors."""
 
     colored: bool
     IGNORE_PRINT_EXCEPTION: ClassVar[bool] = True
@@ -153,7 +154,7 @@ class Logger:
             self._outputs = list(other._outputs)
 
     def remove_output(self, output: _Output) -> None:
-        """remove_output(output): removes an output. A ValueError when the logger does not have it."""
+        """remove_output(output): removes an output. Raises a ValueError if the logger does not have it."""
         with self._lock:
             self._outputs.remove(output)
 

@@ -1,13 +1,12 @@
-"""Classes of users as arguments of calls: Marshall and what its methods get, and calls with such arguments.
+"""Classes of users as arguments of calls: Marshall, the objects that its methods get, and calls with such arguments.
 
-A Marshall says how values of a Python class become values of a Slang type W, and how a kernel gets the parameter's value from
-one of W: W has a method `void __slangpy_load(ContextND<N> context, out T value)`, for parameters that are written also
-`void __slangpy_store(ContextND<N> context, T value)`. N is the number of dimensions that resolve_dimensionality() gives.
+A Marshall says how values of a Python class become values of a Slang type W, and how a kernel gets the parameter's value from one of W:
+W has a method `void __slangpy_load(ContextND<N> context, out T value)`, for parameters that are written also `void
+__slangpy_store(ContextND<N> context, T value)`. N is the number of dimensions that resolve_dimensionality() gives.
 
-The C library knows no such types. A call with one goes through a function in Slang that is generated here: it takes W in place
-of the parameter's type, and the place in the call as arguments of its own, calls W's methods and then the user's function. It
-is compiled once for each combination of types, together with the code of the function's module.
-"""
+The C library does not know such types. A call with one goes through a Slang function that this module generates. The function takes W in
+place of the parameter's type, and the element's position in the call as further arguments; it calls W's methods and then the user's
+function. It is compiled once for each combination of types, together with the code of the function's module."""
 from __future__ import annotations
 
 import os
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 ENABLE_CALLDATA_CACHE = True  # calls are always cached; setting it has no effect
 TCallHook = TTypeLookup = "Callable[..., Any]"
 
-# Python class -> function(value) that gives a text, or None. Calls here are told apart by the types of what is passed, so these
-# texts only serve get_value_signature().
+# Python class -> function(value) that gives a text, or None. Calls are told apart here by the types of their arguments, so these texts only
+# serve get_value_signature().
 PYTHON_SIGNATURES: dict[type, Callable[[Any], str] | None] = {}
 
 
@@ -76,14 +75,14 @@ class IOType(IntEnum):
 
 
 class PipelineType(IntEnum):
-    """The kind of pipeline that a function runs in."""
+    """The pipeline that a function runs in."""
 
     compute = 0
     ray_tracing = 1
 
 
 class IThis:
-    """What `this` arguments may be: objects with get_this() and update_this(value)."""
+    """The interface of objects that may be `this`: get_this() and update_this(value)."""
 
     def get_this(self) -> Any:
         """get_this(): returns the value that calls get in place of the object."""
@@ -94,14 +93,14 @@ class IThis:
 
 
 class FunctionBuildInfo:
-    """What a chain of a function adds to its calls: an object for attributes."""
+    """The settings that a chain of a function adds to its calls, as attributes."""
 
 
 # ---- signatures ----
 
 
 class SignatureBuilder:
-    """SignatureBuilder(): collects texts; `str` is all of them."""
+    """SignatureBuilder(): collects texts."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -112,17 +111,17 @@ class SignatureBuilder:
 
     @property
     def str(self) -> str:
-        """All texts, one after the other."""
+        """All texts, one after the other, as str."""
         return "".join(self._parts)
 
     @property
     def bytes(self) -> bytes:
-        """The same in UTF-8."""
+        """All texts, one after the other, in UTF-8."""
         return self.str.encode()
 
 
 class NativeObject:
-    """NativeObject(): base of classes whose instances are arguments and say how calls tell them apart: `slangpy_signature`."""
+    """NativeObject(): base class of classes whose instances are arguments and say by `slangpy_signature` how calls tell them apart."""
 
     slangpy_signature = ""
 
@@ -132,7 +131,7 @@ class NativeObject:
 
 
 def lookup_signature_callback(python_type: type) -> tuple[bool, Callable[[Any], str] | None]:
-    """Whether PYTHON_SIGNATURES has a class or one of its bases, and the function there."""
+    """Returns whether PYTHON_SIGNATURES has a class or one of its bases, and the function there."""
     for base in python_type.__mro__:
         if base in PYTHON_SIGNATURES:
             return True, PYTHON_SIGNATURES[base]
@@ -140,7 +139,7 @@ def lookup_signature_callback(python_type: type) -> tuple[bool, Callable[[Any], 
 
 
 def get_value_signature(o: object) -> str:
-    """A text that is the same for values that a call treats alike: the class's name and its signature."""
+    """Returns a text that is the same for values that a call treats alike: the class's name and its signature."""
     builder = SignatureBuilder()
     known, function = lookup_signature_callback(type(o))
     if hasattr(o, "read_signature"):
@@ -166,17 +165,46 @@ def get_texture_shape(texture: Any, mip: int = 0) -> Any:
     return resources.get_texture_shape(texture, mip)
 
 
-class CallDataCache:
-    """CallDataCache(): looks up signatures of values. The calls themselves are cached by the C library."""
+class NativeCallDataCache:
+    """NativeCallDataCache(): signatures of values and arguments, and a table of call data by signature. The calls themselves are
+    cached by the C library."""
+
+    def __init__(self) -> None:
+        self._table: dict[str, Any] = {}
+
+    def get_value_signature(self, builder: SignatureBuilder, o: object) -> None:
+        """get_value_signature(builder, o): adds a value's signature to the text of a SignatureBuilder."""
+        builder.add(get_value_signature(o))
+
+    def get_args_signature(self, builder: SignatureBuilder, *args: object, **kwargs: object) -> None:
+        """get_args_signature(builder, *args, **kwargs): adds the signature of a call's arguments."""
+        builder.add("args\n" + "".join("N:" + get_value_signature(a) for a in args))
+        builder.add("kwargs\n" + "".join(name + ":" + get_value_signature(a) for name, a in kwargs.items()))
+
+    def find_call_data(self, signature: str) -> Any:
+        """find_call_data(signature): returns what add_call_data() put there, or None."""
+        return self._table.get(signature)
+
+    def add_call_data(self, signature: str, call_data: Any) -> None:
+        """add_call_data(signature, call_data): puts call data into the table."""
+        self._table[signature] = call_data
 
     def lookup_value_signature(self, o: object) -> str | None:
-        """lookup_value_signature(o): what PYTHON_SIGNATURES says of a value, or None."""
+        """lookup_value_signature(o): the text that a subclass gives for a value, else None."""
+        return None
+
+
+class CallDataCache(NativeCallDataCache):
+    """CallDataCache(): looks up signatures of values."""
+
+    def lookup_value_signature(self, o: object) -> str | None:
+        """lookup_value_signature(o): returns the text that PYTHON_SIGNATURES gives for a value, or None."""
         known, function = lookup_signature_callback(type(o))
         return (function(o) if function else "") if known else None
 
 
 def unpack_arg(arg: object) -> object:
-    """The value that get_this() gives, also in dicts and lists, until nothing has it."""
+    """Returns the value that get_this() gives, also in dicts and lists, and repeats this until nothing has get_this()."""
     while hasattr(arg, "get_this") and not isinstance(arg, type):
         inner = arg.get_this()
         if inner is arg:
@@ -187,18 +215,23 @@ def unpack_arg(arg: object) -> object:
     return [unpack_arg(value) for value in arg] if type(arg) is list else arg
 
 
-def unpack_args(*args: object) -> tuple[object, ...]:
-    """unpack_arg() of each argument."""
-    return tuple(unpack_arg(arg) for arg in args)
+def _needs_unpack(arg: object) -> bool:
+    parts = arg.values() if type(arg) is dict else arg if type(arg) is list else ()
+    return (hasattr(arg, "get_this") and not isinstance(arg, type)) or any(map(_needs_unpack, parts))
 
 
-def unpack_kwargs(**kwargs: object) -> dict[str, object]:
-    """unpack_arg() of each keyword's value."""
-    return {name: unpack_arg(arg) for name, arg in kwargs.items()}
+def unpack_args(*args: object) -> tuple[list[object], bool]:
+    """unpack_args(*args): returns a list with unpack_arg() of each argument, and whether one of them has get_this()."""
+    return [unpack_arg(arg) for arg in args], _needs_unpack(list(args))
+
+
+def unpack_kwargs(**kwargs: object) -> tuple[dict[str, object], bool]:
+    """unpack_kwargs(**kwargs): returns a dict with unpack_arg() of each keyword's value, and whether one of them has get_this()."""
+    return {name: unpack_arg(arg) for name, arg in kwargs.items()}, _needs_unpack(kwargs)
 
 
 def pack_arg(arg: object, unpacked_arg: object) -> None:
-    """Gives the value after a call to the object that unpack_arg() got."""
+    """Passes the value after a call to the update_this() of the object that unpack_arg() got."""
     if hasattr(arg, "update_this"):
         arg.update_this(unpacked_arg)
     elif type(arg) is dict and type(unpacked_arg) is dict:
@@ -210,8 +243,8 @@ def pack_arg(arg: object, unpacked_arg: object) -> None:
 
 
 class BindContext:
-    """BindContext(layout, call_mode, device_module, options): what is known while a call is built: the module's layout, the mode,
-    the module and its options."""
+    """BindContext(layout, call_mode, device_module, options): the values that are known while a call is built: the module's layout, the
+    mode, the module and its options."""
 
     def __init__(self, layout: Any, call_mode: CallMode, device_module: Any, options: dict[str, Any]) -> None:
         self.layout, self.call_mode, self.device_module, self.options = layout, call_mode, device_module, options
@@ -224,14 +257,15 @@ class BindContext:
 
 
 class ReturnContext:
-    """ReturnContext(slang_type, bind_context): what PYTHON_TYPES[cls] gets as its value when cls is asked for as a result."""
+    """ReturnContext(slang_type, bind_context): the value that PYTHON_TYPES[cls] gets if cls is asked for as a result."""
 
     def __init__(self, slang_type: Any, bind_context: BindContext) -> None:
         self.slang_type, self.bind_context = slang_type, bind_context
 
 
 class CallContext:
-    """CallContext(device, call_mode): what is known while a call runs. `call_shape` is not known before the call; it is empty."""
+    """CallContext(device, call_mode): the values that are known while a call runs. `call_shape` is not known before the call; it is
+    empty."""
 
     def __init__(self, device: Device, call_mode: CallMode = CallMode.prim) -> None:
         self.device, self.call_mode, self.call_shape = device, call_mode, Shape()
@@ -265,25 +299,25 @@ class BoundVariable:
 
     @property
     def debug_name(self) -> str:
-        """The variable's name with those of its parents."""
+        """The variable's name with the names of its parents."""
         return "{}.{}".format(self.parent.debug_name, self.name) if self.parent else self.name
 
     def gen_calldata_type_name(self, cgb: CodeGenBlock, type_name: str) -> None:
-        """gen_calldata_type_name(cgb, type_name): says which Slang type holds the argument's data in the kernel."""
+        """gen_calldata_type_name(cgb, type_name): sets the Slang type of the argument's data in the kernel."""
         cgb.type_alias("_t_" + self.variable_name, type_name)
         self.calldata_type_name = type_name
 
     def gen_call_data_code(self, cg: Any, context: BindContext, depth: int = 0) -> None:
-        """gen_call_data_code(cg, context, depth=0): lets the Marshall write what it needs into a block."""
+        """gen_call_data_code(cg, context, depth=0): has the Marshall write its code into a block."""
         self.python.gen_calldata(cg, context, self)
 
     def bind(self, slang: Any, modifiers: Any = frozenset(), override_name: str | None = None) -> None:
-        """bind(slang, modifiers=set(), override_name=None): takes the type and the name of a parameter or field, or a type."""
+        """bind(slang, modifiers=set(), override_name=None): sets the parameter, field or type that the variable feeds."""
         self.slang_type = getattr(slang, "type", slang)
         self.variable_name = override_name or getattr(slang, "name", "") or self.variable_name
 
     def apply_explicit_vectorization(self, context: BindContext, mapping: Any) -> None:
-        """apply_explicit_vectorization(context, mapping): takes an entry of map(): a tuple of the call's dimensions, or a type."""
+        """apply_explicit_vectorization(context, mapping): applies an entry of map(): a tuple of the call's dimensions, or a type."""
         self.explicitly_vectorized = True
         if isinstance(mapping, (tuple, list, Shape)):
             self.vector_mapping = Shape(tuple(mapping))
@@ -291,7 +325,7 @@ class BoundVariable:
             self.vector_type = mapping
 
     def apply_implicit_vectorization(self, context: BindContext) -> None:
-        """apply_implicit_vectorization(context): asks the Marshall for the type of an element, unless map() has said it."""
+        """apply_implicit_vectorization(context): asks the Marshall for the type of an element, unless map() has set it."""
         if self.vector_type is None:
             self.vector_type = self.python.resolve_type(context, self.slang_type) if self.python else self.slang_type
         if self.python:
@@ -304,11 +338,11 @@ class BoundVariable:
             self.vector_mapping = Shape(tuple(range(max(first, 0), max(first, 0) + self.call_dimensionality)))
 
     def calculate_differentiability(self, context: BindContext) -> None:
-        """calculate_differentiability(context): values with a Marshall have no gradients."""
+        """calculate_differentiability(context): sets nothing, because values with a Marshall have no gradients."""
         self.access = (self.access[0], AccessType.none)
 
     def calculate_direct_bind(self) -> None:
-        """calculate_direct_bind(): no value with a Marshall is passed as it is."""
+        """calculate_direct_bind(): sets nothing, because no value with a Marshall is passed as it is."""
         self.direct_bind = False
 
     def get_input_list(self, args: list[BoundVariable]) -> None:
@@ -323,7 +357,8 @@ class BoundVariable:
 
 
 class BoundVariableRuntime(BoundVariable):
-    """The same as a BoundVariable, for the methods that a call runs each time: here they get one and the same object."""
+    """Another name of BoundVariable, for the methods that a call runs each time; here these get the same object as the methods that
+    build the call."""
 
 
 class BoundVariableException(Exception):
@@ -346,7 +381,7 @@ class BoundCall:
     has_implicit_mappings = False
 
     def bind(self, slang: Any) -> None:
-        """bind(slang): gives each variable the parameter of a function's reflection that it feeds."""
+        """bind(slang): sets the parameter of a function's reflection for each variable."""
         for variable, parameter in zip(self.args, slang.parameters):
             variable.bind(parameter)
         named = {p.name: p for p in slang.parameters}
@@ -356,25 +391,25 @@ class BoundCall:
             variable.bind(named[name])
 
     def apply_explicit_vectorization(self, context: BindContext, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """apply_explicit_vectorization(context, args, kwargs): takes the entries of map()."""
+        """apply_explicit_vectorization(context, args, kwargs): applies the entries of map()."""
         for variable, mapping in zip(self.args, args):
             variable.apply_explicit_vectorization(context, mapping)
         for name, mapping in kwargs.items():
             self.kwargs[name].apply_explicit_vectorization(context, mapping)
 
     def apply_implicit_vectorization(self, context: BindContext) -> None:
-        """apply_implicit_vectorization(context): works out the types of elements and the call's number of dimensions."""
+        """apply_implicit_vectorization(context): determines the types of elements and the call's number of dimensions."""
         for variable in self.values():
             variable.apply_implicit_vectorization(context)
         context.call_dimensionality = max((v.call_dimensionality for v in self.values()), default=0)
 
     def finalize_mappings(self, context: BindContext) -> None:
-        """finalize_mappings(context): aligns all variables."""
+        """finalize_mappings(context): aligns the dimensions of all variables."""
         for variable in self.values():
             variable.finalize_mappings(context)
 
     def values(self) -> list[BoundVariable]:
-        """values(): all variables in one list."""
+        """values(): returns all variables in one list."""
         return self.args + list(self.kwargs.values())
 
     @property
@@ -392,13 +427,13 @@ BoundCallRuntime = BoundCall
 
 
 def can_direct_bind_common(binding: BoundVariable) -> bool:
-    """Whether a variable's value could be passed as it is: here only an argument without a Marshall is."""
+    """Returns whether a variable's value could be passed as it is, which holds here only for an argument without a Marshall."""
     return False
 
 
 class CodeGenBlock:
-    """CodeGenBlock(parent=None): collects lines of Slang code. Lines are written with append_line() and friends; type_alias()
-    and add_import() note what the module needs."""
+    """CodeGenBlock(parent=None): collects lines of Slang code. append_line() and similar methods write lines; type_alias() and
+    add_import() note what the module needs."""
 
     def __init__(self, parent: Any = None) -> None:
         self.parent = parent
@@ -408,12 +443,12 @@ class CodeGenBlock:
         self._indent = 0
 
     def add_import(self, import_name: str) -> None:
-        """add_import(name): the generated module imports another one."""
+        """add_import(name): makes the generated module import another one."""
         if import_name not in self.imports:
             self.imports.append(import_name)
 
     def type_alias(self, alias_name: str, type_name: str) -> None:
-        """type_alias(alias, type_name): declares another name of a type."""
+        """type_alias(alias, type_name): declares another name for a type."""
         self.aliases[alias_name] = type_name
 
     def append_line(self, line: str) -> None:
@@ -483,13 +518,10 @@ class CodeGen(CodeGenBlock):
 
 
 class Marshall:
-    """Marshall(layout): how values of a Python class are passed to kernels. Derive from it and override what differs.
-
-    gen_calldata() says, by binding.gen_calldata_type_name() or cgb.type_alias(), which Slang type W holds the data. create_calldata()
-    gives W's value for an argument, such as a dict of its fields; read_calldata() gets it again after a call that has written into
-    its buffers.
-    `slang_type` is the type of a value, `concrete_shape` its shape, where it has one.
-    """
+    """Marshall(layout): base class of objects that say how values of a Python class are passed to kernels. Derive from it and override
+    what differs. gen_calldata() says, by binding.gen_calldata_type_name() or cgb.type_alias(), which Slang type W holds the data.
+    create_calldata() gives W's value for an argument, such as a dict of its fields; read_calldata() gets it again after a call that has
+    written into its buffers. `slang_type` is the type of a value, `concrete_shape` its shape, if it has one."""
 
     def __init__(self, layout: Any) -> None:
         self.layout = layout
@@ -517,7 +549,8 @@ class Marshall:
         return False
 
     def gen_trampoline_store(self, cgb: CodeGenBlock, binding: BoundVariable, data_name: str, value_name: str) -> bool:
-        """gen_trampoline_store(cgb, binding, data_name, value_name): the same for storing."""
+        """gen_trampoline_store(cgb, binding, data_name, value_name): may write the statements that store the value to the data, and
+        return True. Otherwise W's __slangpy_store() is called."""
         return False
 
     def can_direct_bind(self, binding: BoundVariable) -> bool:
@@ -555,8 +588,8 @@ class Marshall:
         return data
 
     def read_calldata(self, context: CallContext, binding: Any, data: Any, result: Any) -> None:
-        """read_calldata(context, binding, data, result): gets the argument and what create_calldata() gave, such as its buffers, after a
-        call that may have written them."""
+        """read_calldata(context, binding, data, result): gets the argument and the data of create_calldata(), such as its buffers, after
+        a call that may have written them."""
 
     def create_output(self, context: CallContext, binding: Any) -> Any:
         """create_output(context, binding): returns the object that a call's result goes to."""
@@ -571,7 +604,7 @@ NativeMarshall = Marshall
 
 
 class ValueMarshall(Marshall):
-    """ValueMarshall(layout): a Marshall whose create_calldata() gives {"value": v}: v is passed as any plain value."""
+    """ValueMarshall(layout): a Marshall whose create_calldata() gives {"value": v}, and v is passed as a plain value."""
 
     def create_calldata(self, context: CallContext, binding: Any, data: Any) -> Any:
         """create_calldata(context, binding, data): returns {"value": data}."""
@@ -609,7 +642,7 @@ def _type_name(type: Any) -> str:
 
 
 def _rank(type: Any) -> int:
-    """The dimensions of a vector, matrix or array."""
+    """Returns the number of dimensions of a vector, matrix or array."""
     if type is None or isinstance(type, str):
         return 0
     dims = getattr(type, "num_dims", None)
@@ -623,7 +656,7 @@ def _rank(type: Any) -> int:
 
 
 def lookup_type_callback(python_type: type) -> Callable[..., Any] | None:
-    """What PYTHON_TYPES has for a class or one of its bases, or None."""
+    """Returns the entry of PYTHON_TYPES for a class or one of its bases, or None."""
     for base in python_type.__mro__:
         if base in PYTHON_TYPES:
             return PYTHON_TYPES[base]  # type: ignore[no-any-return]
@@ -631,7 +664,7 @@ def lookup_type_callback(python_type: type) -> Callable[..., Any] | None:
 
 
 def _takes_layout(function: Any) -> bool:
-    """Whether a registered function is called with the layout and the value, as in SlangPy, and not with the value alone."""
+    """Returns whether a registered function is called with the layout and the value, as in SlangPy, and not with the value alone."""
     own = 0
     if isinstance(function, type):
         function, own = function.__init__, 1  # type: ignore[misc]
@@ -642,7 +675,8 @@ def _takes_layout(function: Any) -> bool:
 
 
 def get_or_create_type(layout: Any, python_type: Any, value: Any = None) -> Any:
-    """The Marshall for values of a class: what PYTHON_TYPES makes of the layout and the value. A ValueError if it has none."""
+    """Returns the Marshall for values of a class, which PYTHON_TYPES makes of the layout and the value. Raises a ValueError if it has
+    none."""
     function = lookup_type_callback(python_type) if isinstance(python_type, type) else None
     if function is None:
         raise ValueError("PYTHON_TYPES has no entry for {!r}".format(python_type))
@@ -652,8 +686,8 @@ def get_or_create_type(layout: Any, python_type: Any, value: Any = None) -> Any:
 def resolve_vector_generator_type(
         context: BindContext, bound_type: Any, fixed_dims: int, scalar_type: Any, max_dims: int = -1, support_scalar: bool = True,
         support_vector: bool = True, support_array: bool = False) -> Any:
-    """The type that a generator of `scalar_type` gives to a parameter: the parameter's own scalar, vector or array type, when it
-    has `fixed_dims` components (-1: any number) and at most `max_dims`. A ValueError for other types."""
+    """Returns the type that a generator of `scalar_type` gives to a parameter: the parameter's own scalar, vector or array type, if it
+    has `fixed_dims` components (-1 means any number) and at most `max_dims`. Raises a ValueError for other types."""
     kind = int(bound_type.kind)
     count = {5: 1, 4: getattr(bound_type, "col_count", 0), 2: getattr(bound_type, "element_count", 0)}.get(kind, 0)
     allowed = {5: support_scalar, 4: support_vector, 2: support_array}.get(kind, False)
@@ -704,7 +738,7 @@ class _Argument:
 
 
 def _directions(parameter: Any) -> tuple[bool, bool]:
-    """Whether a parameter is written, and whether it is read."""
+    """Returns whether a parameter is written, and whether it is read."""
     from .reflection import ModifierID
 
     inout, out = parameter.has_modifier(ModifierID.inout), parameter.has_modifier(ModifierID.out)
@@ -748,7 +782,7 @@ class _This:
 
 
 class _Field:
-    """The parameter of the generated function for a field of a struct, which it puts together from its fields."""
+    """The parameter of the generated function for a field of a struct; the generated function makes the struct of its fields."""
 
     def __init__(self, owner: str, path: tuple[str, ...], type: Any) -> None:
         self.name, self.owner, self.path, self.type = "_".join(("spy_of", owner, *path)), owner, path, type
@@ -759,14 +793,13 @@ class _Field:
 
 
 def _has_marshall(value: Any) -> bool:
-    """Whether a dict has a value of a registered class in it."""
+    """Returns whether a dict has a value of a registered class in it."""
     return any(_has_marshall(v) if type(v) is dict else not isinstance(v, type) and lookup_type_callback(type(v)) is not None
                for v in value.values())
 
 
 def _fields_of(owner: str, path: tuple[str, ...], struct: Any, value: dict[str, Any]) -> list[tuple[_Field, Any]]:
-    """Returns the fields of a dict, each with its value; the fields of an inner dict replace the dict where it has a value of a registered
-    class."""
+    """Returns the fields of a dict, each with its value; an inner dict with a value of a registered class is replaced by its fields."""
     types = {field.name: field.type for field in struct.fields}
     found: list[tuple[_Field, Any]] = []
     for name, item in value.items():
@@ -782,8 +815,8 @@ def _fields_of(owner: str, path: tuple[str, ...], struct: Any, value: dict[str, 
 
 
 def _wrapper(name: str, parameters: Any, structs: dict[str, str], result: str, marshalled: dict[int, _Argument], call: str, derivative: bool) -> str:
-    """Returns the text of the generated function. `structs` has the types of the arguments that are put together from fields. Where
-    a derivative is taken of it, a function of its own loads each value, which is a constant unless its Marshall has_derivative."""
+    """Returns the text of the generated function. `structs` has the types of the arguments that are made of fields. For a derivative, a
+    function of its own loads each value, which is a constant unless its Marshall has_derivative."""
     head, loads, stores, values = [], "", "", []
     fields = loaders = ""
     for owner, struct in structs.items():
@@ -832,7 +865,7 @@ def _wrapper(name: str, parameters: Any, structs: dict[str, str], result: str, m
 
 
 def _module_with(module: Any, text: str, imports: list[str]) -> Any:
-    """Returns the module of a generated function: the text of `module`, or an import of its file, and that function's text."""
+    """Returns the module of a generated function: the text of `module`, or an import of its file, followed by that function's text."""
     path, _, source, given, link = _slangpy._made_of(module)
     options: Any = dict(given or {})
     whole = "\n".join("import {};".format(name) for name in ["slangpy", *imports]) + "\n" + text
@@ -860,7 +893,7 @@ def _marshall_of(layout: Any, value: Any) -> Any:
 
 
 def _owner_of(reflection: Any) -> Any:
-    """The type that a function is a method of; None for others and static ones."""
+    """Returns the type that a function is a method of; None for static methods and other functions."""
     return getattr(reflection, "this", None)
 
 
@@ -869,7 +902,7 @@ def _result_type(function: Any) -> Any:
 
 
 def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Runs a call that has arguments, or is asked for a result, of classes with a Marshall. The C code comes here."""
+    """Runs a call that has arguments, or is asked for a result, of classes with a Marshall. The C code calls it."""
     mode, chosen, this = _slangpy._chain_of(function)
     kwargs = dict(kwargs)
     result = kwargs.pop("_result", chosen)
@@ -893,7 +926,7 @@ def call(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     if CallMode(mode) == CallMode.bwds and result is None and args and matching_overload(function.reflection, given - 1, set(kwargs)):
         args, result, given = args[:-1], args[-1], given - 1
     own: Any = function.reflection
-    first = own.overloads[0] if own.is_overloaded else own  # where no overload fits, the call's error says why
+    first = own.overloads[0] if own.is_overloaded else own  # if no overload fits, the call's error says why
     reflected: Any = matching_overload(own, given, set(kwargs)) or first
     parameters: list[Any] = list(reflected.parameters)
     if method:
@@ -969,7 +1002,7 @@ def _run(
         special["_result"] = result
     order = [p.name for p in parameters if p.name in values]
     rest = {name: value for name, value in values.items() if name not in order}
-    if order == [p.name for p in parameters[len(parameters) - len(order):]]:  # all; or all but a bound instance
+    if order == [p.name for p in parameters[len(parameters) - len(order):]]:  # map() names all parameters, or all but a bound instance
         given = _slangpy._rebase(function, base, bound)(*[values[n] for n in order], **rest, **special)
     else:
         given = _slangpy._rebase(function, base, bound)(**{n: values[n] for n in order}, **rest, **special)

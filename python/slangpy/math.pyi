@@ -17,10 +17,10 @@ _Column = TypeVar("_Column", bound="_FloatVector[Any, Any]")
 
 class _Value:
     def to_numpy(self) -> NDArray[Any]:
-        """A new array of the value's shape. numpy.asarray(value) shares its memory instead."""
+        """Returns a new array of the value's shape. numpy.asarray(value) shares its memory instead."""
     @classmethod
     def from_numpy(cls, array: Any, /) -> Self:
-        """The value of an array of its shape; integers take no float arrays."""
+        """Returns the value of an array with the type's shape. Types of integers do not take arrays of floats."""
     def __buffer__(self, flags: int, /) -> memoryview: ...
     def __float__(self) -> float: ...
     def __int__(self) -> int: ...
@@ -35,7 +35,7 @@ class _Vector(_Items[_Element], Generic[_Element, _Bools]):
     def __new__(cls, *components: _Element | Sequence[_Element] | Buffer | NDArray[Any], **named: _Element) -> Self: ...
     @property
     def shape(self) -> tuple[int]:
-        """Sizes of the dimensions: (N,)."""
+        """The sizes of the dimensions: (N,)."""
     def __iter__(self) -> Iterator[_Element]: ...
     def __getitem__(self, index: SupportsIndex, /) -> _Element: ...
     def __setitem__(self, index: SupportsIndex, value: _Element, /) -> None: ...
@@ -97,7 +97,7 @@ class _Matrix(_Items[float], Generic[_Row, _Column]):
     def __new__(cls, *components: Any) -> Self: ...
     @property
     def shape(self) -> tuple[int, int]:
-        """Sizes of the dimensions: (rows, columns)."""
+        """The sizes of the dimensions: (rows, columns)."""
     @classmethod
     def identity(cls) -> Self:
         """Ones on the diagonal."""
@@ -154,7 +154,7 @@ class float16_t(_Value):
     def __new__(cls, value: SupportsFloat = 0, /) -> Self: ...
     @property
     def shape(self) -> tuple[()]:
-        """Sizes of the dimensions: none."""
+        """The sizes of the dimensions: none."""
     @property
     def element_type(self) -> type[float]:
         """Python type of a component: float."""
@@ -193,7 +193,7 @@ class quatf(_Items[float]):
     def __new__(cls, *components: float | Sequence[float] | Buffer | NDArray[Any], **named: float) -> Self: ...
     @property
     def shape(self) -> tuple[int]:
-        """Sizes of the dimensions: (4,)."""
+        """The sizes of the dimensions: (4,)."""
     @classmethod
     def identity(cls) -> Self:
         """The rotation by nothing: (0, 0, 0, 1)."""
@@ -475,7 +475,7 @@ _V = TypeVar("_V", bound=_Numbers[Any, Any])
 _Float3 = float3 | Sequence[float] | Buffer | NDArray[Any]
 
 class Handedness(IntEnum):
-    """Which way z goes for one who looks along it."""
+    """The direction of a view: along -z (right_handed) or along +z (left_handed)."""
 
     right_handed = 0
     left_handed = 1
@@ -530,34 +530,34 @@ def ne(x: Any, y: Any) -> Any:
     """Whether x != y, by component, as bool or bool vector."""
 
 def none(x: _Vector[Any, Any]) -> bool:
-    """Whether every component is zero."""
+    """Whether no component differs from zero."""
 
 def select(condition: _Vector[bool, Any] | bool, true_value: Any, false_value: Any) -> Any:
-    """Of each component true_value's where the condition is true, else false_value's."""
+    """true_value's component where the condition is true, otherwise false_value's."""
 
 def asfloat16(x: int) -> float16_t:
-    """The float16_t of 16 bits."""
+    """The float16_t with the given 16 bits."""
 
 def asuint16(x: float16_t | float) -> int:
     """The 16 bits of a float16_t as an int."""
 
 def f16tof32(x: Any) -> Any:
-    """The float whose half has the low 16 bits of x."""
+    """The float that equals the half in the low 16 bits of x."""
 
 def f32tof16(x: Any) -> Any:
-    """The bits of x as a half."""
+    """The 16 bits of x converted to half."""
 
 def matrix_4x4_from_3x4(m: float3x4) -> float4x4:
     """The float3x4 m with the row 0, 0, 0, 1 below it."""
 
 def translate_2d(m: float3x3, v: Any) -> float3x3:
-    """m @ matrix_from_translation_2d(v)."""
+    """The matrix m @ matrix_from_translation_2d(v)."""
 
 def scale_2d(m: float3x3, v: Any) -> float3x3:
-    """m @ matrix_from_scaling_2d(v)."""
+    """The matrix m @ matrix_from_scaling_2d(v)."""
 
 def rotate_2d(m: float3x3, angle: float) -> float3x3:
-    """m @ matrix_from_rotation_2d(angle)."""
+    """The matrix m @ matrix_from_rotation_2d(angle)."""
 
 def matrix_from_translation_2d(v: Any) -> float3x3:
     """The translation by a float2 as float3x3."""
@@ -570,7 +570,7 @@ def matrix_from_rotation_2d(angle: float) -> float3x3:
 
 def decompose(model_matrix: float4x4, scale: float3, orientation: quatf, translation: float3, skew: float3, perspective: float4) -> bool:
     """Splits an affine float4x4 and writes the parts into the values given: scale, translation and skew are float3, orientation is a
-    quatf, perspective a float4. False, and nothing written, for a matrix that is not affine or has no inverse."""
+    quatf, perspective a float4. Returns False and writes nothing if the matrix is not affine or has no inverse."""
 
 def asint(x: Any) -> Any:
     """The bits of float, uint or int as int."""
@@ -595,7 +595,7 @@ def atan2(y: float, x: _F) -> _F: ...
 def ceil(x: float) -> float: ...
 @overload
 def ceil(x: _F) -> _F:
-    """The next whole number above."""
+    """The smallest whole number that is not below x."""
 
 @overload
 def clamp(x: int, min: int, max: int) -> int: ...
@@ -630,16 +630,16 @@ def cross(x: _V, y: _V) -> _V:
 def degrees(x: float) -> float: ...
 @overload
 def degrees(x: _F) -> _F:
-    """Radians to degrees."""
+    """The angle x converted from radians to degrees."""
 
 def determinant(x: _Matrix[Any, Any]) -> float:
-    """Of a square matrix."""
+    """The determinant of a square matrix."""
 
 def distance(x: _FV, y: _FV) -> float:
     """The length of y - x."""
 
 def dot(x: Any, y: Any) -> Any:
-    """The sum of products of two vectors or quaternions of one type; OverflowError when integers are out of range."""
+    """The sum of products of two vectors or quaternions of one type; OverflowError if integers are out of range."""
 
 def euler_angles(x: quatf) -> float3:
     """(pitch, yaw, roll) of a unit quaternion as float3, the inverse of quat_from_euler_angles."""
@@ -663,7 +663,7 @@ def extract_euler_angle_xyz(m: float3x3 | float4x4) -> float3:
 def floor(x: float) -> float: ...
 @overload
 def floor(x: _F) -> _F:
-    """The next whole number below."""
+    """The largest whole number that is not above x."""
 
 @overload
 def fmod(x: float, y: float) -> float: ...
@@ -679,7 +679,7 @@ def frac(x: _F) -> _F:
     """x - floor(x)."""
 
 def inverse(x: _T) -> _T:
-    """The inverse of a square matrix or quaternion; ValueError when a matrix has none."""
+    """The inverse of a square matrix or quaternion; ValueError if a matrix has none."""
 
 @overload
 def isfinite(x: _FloatVector[_Bools, Any]) -> _Bools: ...
@@ -727,7 +727,8 @@ def log2(x: _F) -> _F:
     """Logarithm to base 2."""
 
 def matrix_from_look_at(eye: _Float3, center: _Float3, up: _Float3, handedness: int | str = 0) -> float4x4:
-    """The view matrix (float4x4) of one at `eye` who looks to `center`: along -z, or +z when handedness is Handedness.left_handed. ValueError when up is parallel to that."""
+    """The view matrix (float4x4) of a camera at `eye` that looks to `center`, which lies on -z, or on +z if handedness is
+    Handedness.left_handed. ValueError if `up` is parallel to that direction."""
 
 def matrix_from_quat(q: quatf) -> float3x3:
     """The rotation of a unit quaternion as float3x3."""
@@ -772,7 +773,8 @@ def min(x: _N, y: _N | float) -> _N: ...
 def min(x: float, y: _N) -> _N: ...
 
 def mul(x: Any, y: Any) -> Any:
-    """The product of matrices, of a matrix and a column vector, of a row vector and a matrix, of quaternions; a quaternion times a float3 rotates it. TypeError when the sizes do not fit."""
+    """The product of matrices, of a matrix and a column vector, of a row vector and a matrix, or of quaternions; a quaternion times a
+    float3 rotates it. TypeError if the sizes do not fit."""
 
 def normalize(x: _FQ) -> _FQ:
     """x / length(x); NaN for the length 0."""
@@ -800,7 +802,7 @@ def quat_from_euler_angles(angles: _Float3) -> quatf:
     """The rotation about x, then y, then z by a float3 of radians."""
 
 def quat_from_look_at(dir: _Float3, up: _Float3, handedness: int | str = 0) -> quatf:
-    """The rotation that turns -z to `dir` (+z when handedness is Handedness.left_handed) and y towards `up`."""
+    """The rotation that turns -z (+z if handedness is Handedness.left_handed) to `dir` and y towards `up`."""
 
 def quat_from_matrix(m: float3x3 | float4x4) -> quatf:
     """The quaternion of a rotation matrix, float3x3 or the upper left of a float4x4."""
@@ -812,7 +814,7 @@ def quat_from_rotation_between_vectors(from_: _Float3, to: _Float3) -> quatf:
 def radians(x: float) -> float: ...
 @overload
 def radians(x: _F) -> _F:
-    """Degrees to radians."""
+    """The angle x converted from degrees to radians."""
 
 @overload
 def rcp(x: float) -> float: ...
@@ -830,7 +832,7 @@ def roll(x: quatf) -> float:
     """The Euler angle about z of a unit quaternion."""
 
 def rotate(m: float4x4, angle: float, axis: _Float3) -> float4x4:
-    """m @ matrix_from_rotation(angle, axis)."""
+    """The matrix m @ matrix_from_rotation(angle, axis)."""
 
 @overload
 def round(x: float) -> float: ...
@@ -848,10 +850,10 @@ def rsqrt(x: _F) -> _F:
 def saturate(x: float) -> float: ...
 @overload
 def saturate(x: _F) -> _F:
-    """x limited to 0 .. 1."""
+    """x clamped to 0 .. 1."""
 
 def scale(m: float4x4, v: _Float3) -> float4x4:
-    """m @ matrix_from_scaling(v)."""
+    """The matrix m @ matrix_from_scaling(v)."""
 
 @overload
 def sign(x: int) -> int: ...
@@ -859,7 +861,7 @@ def sign(x: int) -> int: ...
 def sign(x: float) -> float: ...
 @overload
 def sign(x: _N) -> _N:
-    """-1, 0 or 1, in the type of x."""
+    """-1, 0 or 1 for x below, equal to or above zero, in the type of x."""
 
 @overload
 def sin(x: float) -> float: ...
@@ -874,7 +876,7 @@ def sinh(x: _F) -> _F:
     """Hyperbolic sine."""
 
 def slerp(x: quatf, y: quatf, s: float) -> quatf:
-    """Between two unit quaternions, s from 0 to 1, at even speed and the shorter way."""
+    """The rotation between two unit quaternions, for s from 0 to 1, at constant speed and along the shorter arc."""
 
 @overload
 def smoothstep(min: float, max: float, x: float) -> float: ...
@@ -917,7 +919,7 @@ def transform_vector(m: float3x3 | float4x4 | quatf, v: _Float3) -> float3:
     """The float3 v as a direction turned by a float3x3, a float4x4 (with w = 0) or a unit quaternion."""
 
 def translate(m: float4x4, v: _Float3) -> float4x4:
-    """m @ matrix_from_translation(v)."""
+    """The matrix m @ matrix_from_translation(v)."""
 
 def transpose(x: _Matrix[Any, Any]) -> Any:
     """The matrix with rows and columns exchanged."""
@@ -926,7 +928,7 @@ def transpose(x: _Matrix[Any, Any]) -> Any:
 def trunc(x: float) -> float: ...
 @overload
 def trunc(x: _F) -> _F:
-    """The next whole number towards zero."""
+    """x without its fraction."""
 
 def yaw(x: quatf) -> float:
     """The Euler angle about y of a unit quaternion."""

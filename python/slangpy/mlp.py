@@ -1,4 +1,5 @@
-"""Networks for Slang functions that `import mlp;`: their parameters, first values, optimisers, checkpoints. docs/mlp.md is the guide."""
+"""The host side of networks for Slang functions that `import mlp;`: parameters, initial values, optimisers, checkpoints. docs/mlp.md is
+the guide."""
 from __future__ import annotations
 
 import json
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ACTIVATIONS", "Adam", "Network", "Optimizer", "SGD", "load_tensors", "save_tensors", "torch_module"]
 
-# Slang's structs of these names. Others that implement IActivation can be named as well.
+# Slang's structs with these names. Other structs that implement IActivation can be named as well.
 ACTIVATIONS = ("NoActivation", "ReLU", "LeakyReLU", "Sigmoid", "Tanh", "SiLU", "Sine")
 _SATURATING = ("Sigmoid", "Tanh")
 
 
 def _function(device: Device, name: str) -> Function:
-    """A function of mlp.slang. The module that has them lives as long as the device's object."""
+    """Returns a function of mlp.slang. Its module lives as long as the device's object."""
     module: Any = getattr(device, "_mlp_module", None)
     if module is None:
         module = Module.load_from_source(device, "slangpy_mlp", "import mlp;")
@@ -74,11 +75,11 @@ class Network:
                 f"{int(self.bias)}, {'Mixed' if self.dtype == 'mixed' else self.dtype}>")
 
     def get_this(self) -> Tensor:
-        """What a call passes for this object."""
+        """get_this(): returns the value that calls get in place of this object."""
         return self.parameters
 
     def update_this(self, value: Any) -> None:
-        """A call leaves this object as it is."""
+        """update_this(value): does nothing, because a call leaves this object as it is."""
 
     def initialize(self, scheme: str, seed: int = 0) -> None:
         """Draw new weights, uniform within He's ("he") or Xavier's ("xavier") bounds; biases become 0."""
@@ -91,8 +92,8 @@ class Network:
         self.parameters.copy_from_numpy(drawn.to_numpy().reshape(tuple(self.parameters.shape)).astype(kind))
 
     def views(self, tensor: Tensor | None = None) -> dict[str, Tensor]:
-        """Views of the parameters by name, 'layers.0.weight' of shape (inputs, outputs) and, with bias, 'layers.0.bias', and so on; or the
-        same views of another tensor of the parameters' shape."""
+        """Returns views of the parameters by name: 'layers.0.weight' of shape (inputs, outputs), with bias also 'layers.0.bias', and so
+        on; or the same views of another tensor with the parameters' shape."""
         tensor = self.parameters if tensor is None else tensor
         flat = tensor.view((math.prod(tensor.shape),))
         at, found = 0, {}
@@ -109,7 +110,7 @@ class Network:
         save_tensors(path, {name: view.to_numpy() for name, view in self.views().items()}, {"slangpy.mlp": self.slang_type})
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Read parameters that save(), or another program, wrote. A file of another network is refused, and changes nothing."""
+        """Read parameters that save(), or another program, wrote. The file of another network is refused and changes nothing."""
         arrays = load_tensors(path)
         pieces, kind = [], np.float16 if self.dtype == "half" else np.float32
         sizes: dict[str, tuple[int, ...]] = {f"layers.{k}.weight": s for k, s in enumerate(self._sizes())}
@@ -131,9 +132,9 @@ class Network:
 
 
 class Optimizer:
-    """What SGD and Adam have in common: parameters, which are a Network or tensors with gradients; the learning rate; the number of steps.
-    Rate and steps lie on the device, so that a recorded step() follows changes. loss_scale: what the loss was multiplied with, so that small
-    gradients in half do not become 0."""
+    """The base class of SGD and Adam: parameters, which are a Network or tensors with gradients; the learning rate; the number of steps.
+    Rate and steps are in device memory, so that a recorded step() uses their current values. loss_scale: the factor of the loss, so that
+    small gradients in half do not become 0."""
 
     def __init__(self, parameters: Network | Tensor | Sequence[Network | Tensor], rate: float, loss_scale: float = 1.0) -> None:
         given = parameters if isinstance(parameters, (list, tuple)) else [parameters]
@@ -160,7 +161,7 @@ class Optimizer:
 
     @property
     def steps(self) -> int:
-        """Steps so far."""
+        """The number of steps so far."""
         return int(self._state.to_numpy()[0])
 
     @steps.setter
@@ -168,8 +169,8 @@ class Optimizer:
         self._state.copy_from_numpy(np.array([value, 0], np.int32))
 
     def step(self, encoder: CommandEncoder | None = None) -> None:
-        """Change the parameters by their gradients, which then begin again at 0. With an encoder it is recorded. Where a gradient is infinite
-        or no number, the parameters stay as they are from this step on, until check()."""
+        """Change the parameters by their gradients, and set the gradients to 0. With an encoder the step is recorded. If a gradient is
+        infinite or NaN, the parameters stay as they are from this step on, until check()."""
         for p in self.parameters:
             self._call(encoder, "check_gradient", p.grad_out, self._state)
         self._call(encoder, "begin_step", self._state)
@@ -177,7 +178,7 @@ class Optimizer:
             self._update(encoder, k, p)
 
     def check(self) -> None:
-        """Raise slangpy.Error if a step had a gradient that is infinite or no number; it names the first such step. Waits for the device."""
+        """Raise slangpy.Error if a step had a gradient that is infinite or NaN; it names the first such step. Waits for the device."""
         done, failed = (int(n) for n in self._state.to_numpy())
         if failed:
             self._state.copy_from_numpy(np.array([done, 0], np.int32))
@@ -229,7 +230,7 @@ _NAMES = {np.dtype(v): k for k, v in _TYPES.items()}
 
 
 def save_tensors(path: str | os.PathLike[str], tensors: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> None:
-    """Write arrays or tensors by name to a file in safetensors' layout. The file appears at once, complete, or not at all."""
+    """Write arrays or tensors by name to a file in safetensors' layout. The file appears complete or not at all."""
     head: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     blocks, at = [], 0
     for name, tensor in tensors.items():
@@ -249,7 +250,8 @@ def save_tensors(path: str | os.PathLike[str], tensors: Mapping[str, Any], metad
 
 
 def load_tensors(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
-    """The arrays in a file in safetensors' layout, by name. slangpy.Error says what is wrong with a file that is cut off or something else."""
+    """Returns the arrays in a file in safetensors' layout, by name. Raises slangpy.Error with the reason if the file is cut off or in
+    another format."""
     with open(path, "rb") as file:
         data = file.read()
 
@@ -286,8 +288,8 @@ def load_tensors(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]
 
 
 def torch_module(network: Network) -> Any:
-    """A torch.nn.Module with a copy of the network's parameters, `parameters_`, as one nn.Parameter: module(x) for x of shape (..., inputs)
-    gives (..., outputs), and torch trains it. It needs torch."""
+    """Returns a torch.nn.Module with a copy of the network's parameters, `parameters_`, as one nn.Parameter: module(x) for x of shape
+    (..., inputs) gives (..., outputs), and torch trains it. Needs torch."""
     import torch  # type: ignore[import-not-found,unused-ignore]
 
     source = (f"import mlp; [Differentiable] float[{network.outputs}] run({network.slang_type} net, float x[{network.inputs}])"

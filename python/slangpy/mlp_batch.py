@@ -23,7 +23,7 @@ LOSSES = ("l2", "l1", "relative_l2", "huber", "given")
 ENGINES = ("mma", "wgmma", "cooperative")
 _KERNELS = ("mlp_forward", "mlp_gradient", "mlp_update", "mlp_pack", "mlp_gradient_rest")
 
-# For each engine and width: the warps in a group of the forward kernel, the warps in a group of the training kernel (0: the engine
+# For each engine and width: the warps in a group of the forward kernel, the warps in a group of the training kernel (0 means the engine
 # does not train this width), and the groups of the forward kernel that run on one multiprocessor at the same time.
 _SHAPES = {("mma", 32): (4, 12, 8), ("mma", 64): (4, 8, 4), ("mma", 128): (8, 0, 1),
            ("wgmma", 32): (16, 0, 2), ("wgmma", 64): (20, 8, 1), ("wgmma", 128): (12, 8, 1)}
@@ -80,7 +80,8 @@ def _cooperative_problem(info: Any, *, inputs: int, outputs: int, width: int, de
 
 def _forward_warps(engine: str, width: int, inputs: int, dtype: str) -> int:
     warps = _SHAPES[engine, width][0]
-    # Loads of other rows than whole ones of half take more registers, and with 20 warps ptxas then does the wgmma one by one (C7512).
+    # Loads of rows that are not whole rows of half need more registers, and with 20 warps ptxas then serialises the wgmma instructions
+    # (C7512).
     return 16 if warps == 20 and (dtype != "half" or inputs != width) else warps
 
 
@@ -89,7 +90,7 @@ def _staged_bytes(width: int, depth: int, bias: bool) -> int:
 
 
 def _training_bytes(engine: str, width: int, depth: int, bias: bool) -> int:
-    """Shared memory of a group of the training kernel."""
+    """Returns the shared memory of a group of the training kernel, in bytes."""
     weights = (_staged_bytes(width, depth, bias) + 1023) // 1024 * 1024
     warps = _SHAPES[engine, width][1]
     if engine == "wgmma" and width == 128:
@@ -108,7 +109,7 @@ def _sums_bytes(width: int, depth: int, bias: bool) -> int:
 
 def problem(device: Any, *, inputs: int, outputs: int, width: int, depth: int, activation: str = "relu", bias: bool = False,
             engine: str, training: bool = False) -> str:
-    """Why the engine cannot run such a network on this device; "" where it can. The plain path runs any."""
+    """Returns why the engine cannot run such a network on this device; "" if it can. The plain path runs any network."""
     info = device._info()
     if engine == "cooperative":
         return _cooperative_problem(info, inputs=inputs, outputs=outputs, width=width, depth=depth, activation=activation, bias=bias, training=training)
@@ -142,16 +143,18 @@ def problem(device: Any, *, inputs: int, outputs: int, width: int, depth: int, a
 
 
 class BatchNetwork:
-    """A network of `depth` hidden layers of `width` and a layer of `outputs`, whose kernels are those of the batch engine.
+    """A network of `depth` hidden layers of `width` and a layer of `outputs`, run by the kernels of the batch engine.
 
-    parameters: float32 tensor: of each layer the weights (inputs, outputs), then the biases, as those of mlp.slang's MLP. gradients: float32 tensor: of each
-    parameter, then the loss, as step() and gradient() leave them. dtype: of x, outputs and targets, "half" or "float" (float32). Sums are float32 either way,
-    activations half. input_gradient: gradient() can give that of x. engine: "mma", "wgmma" or "cooperative" (Vulkan,
-    forward pass only); None means the fastest one that the device has, chosen separately for forward and training. parameters: None makes a tensor. """
+    parameters: float32 tensor with the weights (inputs, outputs) of each layer and then its biases, in the layout of mlp.slang's MLP;
+    None makes a tensor. gradients: float32 tensor with a number for each parameter, and then the loss, as step() and gradient() leave
+    them. dtype: the type of x, outputs and targets, "half" or "float" (float32). Sums are float32 for both, activations half.
+    input_gradient: gradient() can give the gradient of x. engine: "mma", "wgmma" or "cooperative" (Vulkan,
+    forward pass only); None means the fastest one that the device has, chosen separately for forward and training."""
 
     @classmethod
     def of(cls, network: Any, **options: Any) -> BatchNetwork:
-        """The same for a Network of slangpy.mlp, with its parameters, packed. options: loss, dtype, input_gradient, engine."""
+        """Makes a BatchNetwork of a Network of slangpy.mlp, with its parameters, and packs it. options: loss, dtype, input_gradient,
+        engine."""
         if network.activation not in _SLANG_ACTIVATIONS:
             raise ValueError("BatchNetwork.of: expected an activation of %s, got %r" % (", ".join(_SLANG_ACTIVATIONS), network.activation))
         if network.output_activation != "NoActivation":
@@ -175,7 +178,7 @@ class BatchNetwork:
         self.device, self.inputs, self.outputs, self.width, self.depth = device, inputs, outputs, width, depth
         self.activation, self.loss, self.bias, self.dtype, self.input_gradient = activation, loss, bias, dtype, input_gradient
         network: dict[str, Any] = dict(inputs=inputs, outputs=outputs, width=width, depth=depth, activation=activation, bias=bias)
-        self.engines: dict[bool, str] = {}  # by `training`
+        self.engines: dict[bool, str] = {}  # the engine for training (True) and for forward calls (False)
         self.reasons: dict[bool, list[str]] = {}
         for training in (False, True):
             self.reasons[training] = []
@@ -208,7 +211,7 @@ class BatchNetwork:
         self._pieces = image
         self._image = zeros(device, (image,), "uint4")
         self._groups = device._info()["multiprocessor_count"] or 1
-        self._part: Any = None  # made by the first training step
+        self._part: Any = None  # partial sums; made by the first training step
         self._between: Any = None
         self._no_dx = zeros(device, (1,), "float")
         self._functions: dict[Any, Any] = {}
@@ -255,7 +258,7 @@ class BatchNetwork:
         return int(shape[0])
 
     def _check(self, name: str, argument: str, value: Any, shape: tuple[int, ...]) -> None:
-        """The kernels read and write rows without gaps, 16 bytes at a time."""
+        """Raises an error unless a tensor fits the kernels, which read and write rows without gaps, 16 bytes at a time."""
         if tuple(value.shape) != shape:
             raise ValueError("%s: argument '%s': expected shape %s, got %s" % (name, argument, shape, tuple(value.shape)))
         contiguous = getattr(value, "is_contiguous", None)
@@ -267,12 +270,12 @@ class BatchNetwork:
 
     @property
     def steps(self) -> int:
-        """How many steps have moved the parameters. Waits for them."""
+        """The number of steps that have changed the parameters. Waits for them."""
         return 0 if self._part is None else int(self._part.to_numpy()[1])
 
     def check(self) -> None:
-        """Raise slangpy.Error if a step had a loss or a gradient that is infinite or no number; it names the first such step. A loss that is
-        not finite changes no parameter, a gradient that is not leaves its own parameter as it is. Waits for the device."""
+        """Raise slangpy.Error if a step had a loss or a gradient that is infinite or NaN; it names the first such step. A loss that is
+        not finite changes no parameter; a gradient that is not finite leaves its own parameter as it is. Waits for the device."""
         if self._part is None:
             return
         counts = self._part[0:4].to_numpy()
@@ -284,7 +287,7 @@ class BatchNetwork:
                                  % (failed, int(counts[1])))
 
     def pack(self) -> None:
-        """Makes the kernels' weights of `parameters`, after these were written."""
+        """Write the kernels' form of the weights, after `parameters` were written."""
         if self._cooperative:
             self._cooperative_function("mlp_pack").dispatch([-(-self._pieces // 256) * 256, 1, 1], parameters=self.parameters, image=self._image)
             return
@@ -292,7 +295,7 @@ class BatchNetwork:
         self._function("mlp_pack", False, 8, 0).dispatch([groups * 256, 1, 1], parameters=self.parameters, image=self._image)
 
     def forward(self, x: Any, y: Any = None, *, command_encoder: Any = None) -> Any:
-        """y (rows, outputs) of x (rows, inputs), whose rows follow each other without gaps."""
+        """Returns y (rows, outputs) for x (rows, inputs), whose rows follow each other without gaps."""
         rows = self._rows("BatchNetwork.forward", x)
         engine = self.engines[False]
         if y is None:
@@ -313,7 +316,7 @@ class BatchNetwork:
         return y
 
     def _sums(self, what: str, x: Any, targets: Any, dx: Any, up: float, dx_scale: float, command_encoder: Any) -> int:
-        """Leaves rows of partial sums in self._part; gives their number. Errors name the method `what`."""
+        """Leaves rows of partial sums in self._part and returns their number. Errors name the method `what`."""
         rows = self._rows(what, x)
         if True not in self.engines:
             raise ValueError("%s: expected a network that an engine trains, got one that none does: %s" % (what, "; ".join(self.reasons[True])))
@@ -354,8 +357,9 @@ class BatchNetwork:
         return (1.0, 1.0) if self.loss == "given" else (1.0 / n, 1.0 / n)
 
     def gradient(self, x: Any, targets: Any, dx: Any = None, up: float = 1, *, command_encoder: Any = None) -> None:
-        """Fills `gradients` with those of the loss's mean over all outputs, and with the loss; dx (rows, inputs), float32, with that of x.
-        loss="given": targets are the gradients of the outputs. up: the outputs' gradients are multiplied by it before they become half."""
+        """Fills `gradients` with the gradients of the loss's mean over all outputs, and with the loss; fills dx (rows, inputs), float32,
+        with the gradient of x. loss="given": targets are the gradients of the outputs. up: the factor of the outputs' gradients before
+        they become half."""
         if (dx is not None) != self.input_gradient:
             raise ValueError("BatchNetwork.gradient: argument 'dx': expected %s" % ("a tensor" if self.input_gradient else "none without input_gradient=True"))
         scale, loss_scale = self._scales(x)
@@ -363,7 +367,8 @@ class BatchNetwork:
 
     def step(self, x: Any, targets: Any, rate: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8, up: float = 1,
              optimizer: str = "adam", *, command_encoder: Any = None) -> None:
-        """One training step: forward, loss, backward, then Adam or plain descent ("sgd"). A loss that is not finite changes no parameter."""
+        """Make one training step: forward, loss, backward, then Adam or plain descent ("sgd"). A loss that is not finite changes no
+        parameter."""
         if optimizer not in ("adam", "sgd"):
             raise ValueError("BatchNetwork.step: argument 'optimizer': expected 'adam' or 'sgd', got %r" % (optimizer,))
         scale, loss_scale = self._scales(x)
@@ -374,7 +379,7 @@ class BatchNetwork:
         return Tensor.empty(self.device, tuple(x.shape), "float") if self.input_gradient else None
 
     def explain(self) -> str:
-        """Which kernels run, and why not others."""
+        """Returns a text that says which kernels run, and why not others."""
         text = []
         for training, what in ((False, "forward"), (True, "training")):
             engine = self.engines.get(training)

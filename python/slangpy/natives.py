@@ -1,4 +1,4 @@
-"""Names of SlangPy's native part that few scripts read: versions, aliases for type hints, torch."""
+"""The names of SlangPy's native module that few scripts use: versions, aliases for type hints, torch."""
 from __future__ import annotations
 
 import sys
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .buffers import Buffer
 
-# The version of SlangPy's interface that this package follows, for scripts that ask; __version__ is the package's own.
+# The version of SlangPy's interface that this package follows, for scripts that read it; __version__ is the package's own.
 SGL_VERSION_MAJOR, SGL_VERSION_MINOR, SGL_VERSION_PATCH = 0, 43, 1
 SGL_VERSION = "0.43.1"
 SGL_GIT_VERSION = "slangpy.h {}".format(SPY_VERSION)
@@ -21,26 +21,26 @@ SGL_BUILD_TYPE = "Release"
 
 # >>torch: these names are those of SlangPy's bridge. Calls take tensors of torch by themselves and need none of them.
 
-# c10::ScalarType's numbers, which torch itself does not tell.
+# The numbers of c10::ScalarType, which torch's Python module does not have.
 _SCALAR_TYPES = (
     "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 quint8 qint32 bfloat16".split())
 _fallback = False
 
 
 def is_torch_bridge_available() -> bool:
-    """Whether tensors of torch can be arguments: torch is installed."""
+    """Returns whether torch is installed, so that its tensors can be arguments."""
     import importlib.util
 
     return "torch" in sys.modules or importlib.util.find_spec("torch") is not None
 
 
 def is_torch_bridge_using_fallback() -> bool:
-    """Whether set_torch_bridge_python_fallback(True) was called. It changes nothing: there is one way, by DLPack."""
+    """Returns whether set_torch_bridge_python_fallback(True) was called. It changes nothing, because there is one way, by DLPack."""
     return _fallback
 
 
 def get_torch_bridge_fallback_reason() -> str:
-    """Why the fallback is used: "forced" or ""."""
+    """Returns why the fallback is used: "forced" or ""."""
     return "forced" if _fallback else ""
 
 
@@ -55,7 +55,7 @@ def set_allow_torch_fallback(allow: bool) -> None:
 
 
 def is_torch_tensor(obj: Any) -> bool:
-    """Whether an object is a torch.Tensor. It does not import torch."""
+    """Returns whether an object is a torch.Tensor. It does not import torch."""
     return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in type(obj).__mro__)
 
 
@@ -71,8 +71,9 @@ def _scalar_type(tensor):
 
 
 def extract_torch_tensor_info(tensor: Any) -> dict[str, Any]:
-    """extract_torch_tensor_info(tensor): what a torch tensor is, as a dict: data_ptr, shape, strides (in elements), ndim, device_type (0:
-    CPU, 1: CUDA), device_index, scalar_type (c10::ScalarType's number), element_size, numel, storage_offset and three flags."""
+    """extract_torch_tensor_info(tensor): returns the properties of a torch tensor as a dict: data_ptr, shape, strides (in
+    elements), ndim, device_type (0 means CPU, 1 means CUDA), device_index, scalar_type (c10::ScalarType's number), element_size,
+    numel, storage_offset and three flags."""
     t = _tensor_of(tensor)
     index = t.device.index
     return {
@@ -83,13 +84,13 @@ def extract_torch_tensor_info(tensor: Any) -> dict[str, Any]:
 
 
 def extract_torch_tensor_signature(tensor: Any) -> str:
-    """extract_torch_tensor_signature(tensor): its rank and type as "[D2,S6]"; the type is c10::ScalarType's number."""
+    """extract_torch_tensor_signature(tensor): returns its rank and type as "[D2,S6]"; the type is c10::ScalarType's number."""
     return "[D{},S{}]".format(_tensor_of(tensor).dim(), _scalar_type(tensor))
 
 
 def copy_torch_tensor_to_buffer(tensor: Any, buffer: Buffer) -> bool:
-    """copy_torch_tensor_to_buffer(tensor, buffer): copies a tensor's elements, without gaps, to the start of a Buffer. Returns True. It
-    waits."""
+    """copy_torch_tensor_to_buffer(tensor, buffer): copies a tensor's elements, without gaps, to the start of a Buffer. Returns True.
+    Waits for the copy."""
     import numpy
 
     bytes_ = numpy.ascontiguousarray(_tensor_of(tensor).detach().cpu().contiguous().numpy()).view(numpy.uint8).reshape(-1)
@@ -100,7 +101,8 @@ def copy_torch_tensor_to_buffer(tensor: Any, buffer: Buffer) -> bool:
 
 
 def copy_buffer_to_torch_tensor(buffer: Buffer, tensor: Any) -> bool:
-    """copy_buffer_to_torch_tensor(buffer, tensor): fills a tensor with the bytes at the start of a Buffer. Returns True. It waits."""
+    """copy_buffer_to_torch_tensor(buffer, tensor): fills a tensor with the bytes at the start of a Buffer. Returns True. Waits for the
+    copy."""
     import numpy
     import torch  # type: ignore[import-not-found,unused-ignore]
 
@@ -114,7 +116,7 @@ def copy_buffer_to_torch_tensor(buffer: Buffer, tensor: Any) -> bool:
 
 
 def create_torch_empty_tensor(shape: Sequence[int], scalar_type: int, device_index: int = 0) -> Any:
-    """create_torch_empty_tensor(shape, scalar_type, device_index=0): a new torch tensor on that CUDA device; `scalar_type` is
+    """create_torch_empty_tensor(shape, scalar_type, device_index=0): returns a new torch tensor on that CUDA device; `scalar_type` is
     c10::ScalarType's number."""
     import torch  # type: ignore[import-not-found,unused-ignore]
 
@@ -122,7 +124,7 @@ def create_torch_empty_tensor(shape: Sequence[int], scalar_type: int, device_ind
 
 
 def create_torch_zeros_like_tensor(tensor: Any) -> Any:
-    """create_torch_zeros_like_tensor(tensor): a torch tensor of zeros of the same sizes, type and device."""
+    """create_torch_zeros_like_tensor(tensor): returns a torch tensor of zeros of the same sizes, type and device."""
     import torch  # type: ignore[import-not-found,unused-ignore]
 
     return torch.zeros_like(_tensor_of(tensor))

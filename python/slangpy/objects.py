@@ -16,55 +16,55 @@ __all__ = ["Object", "DeviceChild", "Resource", "Pipeline", "Kernel", "PassEncod
 
 
 class Object(metaclass=abc.ABCMeta):
-    """Base of all native classes. It has no members of its own."""
+    """The base class of all native classes. It has no members of its own."""
 
 
 class DeviceChild(Object):
-    """Base class of objects that belong to a Device. They have `device`, and `memory_usage` with their bytes on the device and on the
-    host."""
+    """The base class of objects that belong to a Device. They have `device`, and `memory_usage` with their bytes on the device and on
+    the host."""
 
     MemoryUsage = _MemoryUsage
 
     @property
     @abc.abstractmethod
     def device(self) -> Device:
-        """The Device that it belongs to."""
+        """The Device that the object belongs to."""
 
     @property
     @abc.abstractmethod
     def memory_usage(self) -> _MemoryUsage:
-        """Its bytes on the device and on the host."""
+        """The object's bytes on the device and on the host."""
 
 
 class Resource(DeviceChild):
-    """Base of buffers and textures."""
+    """The base class of buffers and textures."""
 
     @property
     @abc.abstractmethod
     def native_handle(self) -> NativeHandle:
-        """The handle of the API's own object."""
+        """The handle of the API's object."""
 
 
 class Pipeline(DeviceChild):
-    """Base of pipelines. Compute and raster pipelines are in this version."""
+    """The base class of pipelines. Compute and raster pipelines are in this version."""
 
 
 class Kernel(DeviceChild):
-    """Base of kernels. Only compute kernels are in this version."""
+    """The base class of kernels. Only compute kernels are in this version."""
 
     @property
     @abc.abstractmethod
     def program(self) -> programs.ShaderProgram:
-        """The program that it was made of."""
+        """The program that the kernel was made of."""
 
     @property
     @abc.abstractmethod
     def reflection(self) -> ReflectionCursor:
-        """A ReflectionCursor at its program."""
+        """A ReflectionCursor at the kernel's program."""
 
 
 class PassEncoder(Object):
-    """Base of the encoders of passes. Compute and render passes are in this version."""
+    """The base class of the encoders of passes. Compute and render passes are in this version."""
 
     @abc.abstractmethod
     def end(self) -> None:
@@ -84,7 +84,7 @@ class PassEncoder(Object):
 
     @abc.abstractmethod
     def write_timestamp(self, query_pool: encoders.QueryPool, index: int) -> None:
-        """Has the GPU write its time into an entry of a query pool."""
+        """Makes the GPU write its time into an entry of a query pool."""
 
 
 for _kind, _classes in (

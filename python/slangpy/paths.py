@@ -1,16 +1,17 @@
-"""The submodule paths of SlangPy, such as slangpy.core.function: one table says which names each path has.
+"""The submodule paths of SlangPy, such as slangpy.core.function: one table lists the names of each path.
 
-No path of the table is a file. The modules are made when they are imported, and find each name when it is asked for, first in
-the module of this package that the table names, then in slangpy itself. All of these names can be read from slangpy, too.
-"""
+No path of the table is a file. The modules are made when they are imported, and find each name at its first use, first in the module of
+this package that the table names, then in slangpy itself. All of these names can be read from slangpy, too."""
 import importlib
 import sys
 
-# path below slangpy: (module of this package with its code, names). A name "a=b" is the name b under another one.
+# path below slangpy: (module of this package with its code, names). An entry "a=b" is the name a for this package's b.
 PATHS = {
     "core": ("", ""),
-    "core.function": ("marshalling", "Function FunctionNode=Function IThis PipelineType FunctionBuildInfo ENABLE_CALLDATA_CACHE TCallHook"),
-    "core.module": ("marshalling", "Module CallDataCache"),
+    "core.function": ("marshalling", "Function FunctionNode=Function IThis PipelineType FunctionBuildInfo ENABLE_CALLDATA_CACHE TCallHook "
+        + " ".join("FunctionNode{0}=native_classes.FunctionNode{0}".format(n) for n in (
+            "Bind Map Set CUDAStream Constants Prelude TypeConformances RayTracing Bwds ReturnType ThreadGroupSize Logger CallGroupShape").split())),
+    "core.module": ("marshalling", "Module CallDataCache LOADED_MODULES=native_classes.LOADED_MODULES"),
     "core.struct": ("", "Struct"),
     "core.instance": ("", "InstanceList InstanceTensor InstanceBuffer"),
     "core.packedarg": ("", "PackedArg pack"),
@@ -19,10 +20,11 @@ PATHS = {
         "try_find_function_overloads_via_ast is_type_castable_on_host parse_generic_signature parse_generic_signature_tree "
         "shape_to_contiguous_strides is_running_in_jupyter"),
     "core.enums": ("marshalling", "PrimType IOType"),
-    "core.calldata": ("helpers", "SLANG_PATH set_dump_generated_shaders set_dump_slang_intermediates set_print_generated_shaders "
+    "core.calldata": ("helpers", "CallData=chains.CallData SLANG_PATH set_dump_generated_shaders set_dump_slang_intermediates set_print_generated_shaders "
         "set_allow_torch_fallback=natives.set_allow_torch_fallback"),
-    "core.generator": ("helpers", "MAX_DISPATCH_THREAD_GROUPS_X"),
-    "core.callsignature": ("marshalling", "BoundVariable BoundCall BoundVariableException BindContext"),
+    "core.generator": ("helpers", "MAX_DISPATCH_THREAD_GROUPS_X generate_code=native_classes.generate_code KernelGenException=native_classes.KernelGenException"),
+    "core.callsignature": ("marshalling", "BoundVariable BoundCall BoundVariableException BindContext "
+        "KernelGenException=native_classes.KernelGenException"),
     "core.logging": ("tables", "TableColumn generate_table bound_variables_table bound_call_table bound_runtime_variables_table "
         "bound_runtime_call_table function_reflection mismatch_info bound_exception_info"),
     "core.jupyter": ("tables", "temp_dir format_bitmap_png format_texture_png BreakableList comma_list spaced_list pprint_all "
@@ -57,10 +59,10 @@ PATHS = {
     "builtin": ("", ""),
     "builtin.value": ("marshalling", "ValueMarshall"),
     "builtin.valueref": ("marshalling", "ValueRefMarshall ValueRef"),
-    "builtin.struct": ("marshalling", ""),
-    "builtin.array": ("marshalling", ""),
-    "builtin.tensor": ("marshalling", ""),
-    "builtin.texture": ("marshalling", ""),
+    "builtin.struct": ("native_classes", "StructMarshall"),
+    "builtin.array": ("native_classes", "ArrayMarshall"),
+    "builtin.tensor": ("native_classes", "TensorMarshall"),
+    "builtin.texture": ("native_classes", "TextureMarshall"),
 }
 
 
@@ -76,7 +78,7 @@ def _names(path):
 
 
 def _read(home, name):
-    """Returns a name's object from its module of this package, or else from slangpy."""
+    """Returns a name's object from its module of this package, otherwise from slangpy."""
     if home:
         module = importlib.import_module("slangpy." + home)
         try:
@@ -86,7 +88,7 @@ def _read(home, name):
     package = sys.modules["slangpy"]
     if name in vars(package):
         return vars(package)[name]
-    for module in ("reflection", "reflection.lookup", "reflection.reflectiontypes", "helpers", "marshalling", "natives"):
+    for module in ("reflection", "reflection.lookup", "reflection.reflectiontypes", "helpers", "marshalling", "natives", "native_classes"):
         module = importlib.import_module("slangpy." + module)
         if name in vars(module):
             return vars(module)[name]
@@ -100,7 +102,7 @@ def submodule(owner, name):
 
 
 def find(name):
-    """Returns the object that a name of the table stands for, wherever its path is, or None."""
+    """Returns the object that a name of the table stands for, in any path, or None."""
     if name.startswith("_"):
         return None
     if name.endswith("param"):
@@ -143,7 +145,7 @@ class _Loader:
             return value
 
         def star():
-            """The names that `from module import *` gives: of a path with all names, those of the whole package, too."""
+            """Returns the names that `from module import *` gives; for a path with all names those of the whole package, too."""
             return sorted((set(names) - {"*"}) | (set(sys.modules["slangpy"].__all__) if every else set()))
 
         module.__getattr__ = lambda name: star() if name == "__all__" else read(name)

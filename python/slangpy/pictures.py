@@ -1,7 +1,6 @@
-"""Enums and descriptions of raster and ray tracing pipelines: plain data under SlangPy's names.
-
-render.py makes pipelines and passes of those that are for raster. Those for ray tracing can be imported and filled, but this version
-makes no such objects: the methods of a device that would take them raise an error."""
+"""Enums and descriptions of raster and ray tracing pipelines: plain data under SlangPy's names. render.py makes pipelines and passes
+of the raster descriptions. Descriptions of ray tracing can be imported and filled, but this version makes no such objects: the methods
+of a device that would take them raise an error."""
 from __future__ import annotations
 
 from . import _slangpy
@@ -37,7 +36,8 @@ __all__ = [
 
 
 class _Lists(_Data):
-    """Base of descriptions with lists of descriptions, and with descriptions that may be None. All of these may be given as dicts."""
+    """The base class of descriptions with lists of descriptions, and with descriptions that may be None. All of these may be given as
+    dicts."""
 
     _kinds = {}  # type: ignore[var-annotated]
 
@@ -55,7 +55,7 @@ def _made(kind, value):
 
 
 class DescriptorHandleType(_IntEnum):
-    """What a DescriptorHandle refers to."""
+    """The type of the object that a DescriptorHandle refers to."""
 
     undefined = 0
     buffer = 1
@@ -68,14 +68,14 @@ class DescriptorHandleType(_IntEnum):
 
 
 class IndexFormat(_IntEnum):
-    """The type of indices of vertices."""
+    """The type of vertex indices."""
 
     uint16 = 0
     uint32 = 1
 
 
 class PrimitiveTopology(_IntEnum):
-    """What vertices form."""
+    """The primitives that vertices form."""
 
     point_list = 0
     line_list = 1
@@ -86,7 +86,7 @@ class PrimitiveTopology(_IntEnum):
 
 
 class LoadOp(_IntEnum):
-    """What a render pass does with an attachment at its beginning."""
+    """The operation of a render pass on an attachment at the pass's beginning."""
 
     load = 0
     clear = 1
@@ -94,14 +94,14 @@ class LoadOp(_IntEnum):
 
 
 class StoreOp(_IntEnum):
-    """What a render pass does with an attachment at its end."""
+    """The operation of a render pass on an attachment at the pass's end."""
 
     store = 0
     dont_care = 1
 
 
 class StencilOp(_IntEnum):
-    """What a stencil test does. As an int each member is 0, as in SlangPy; here they are members of their own all the same."""
+    """The operation on a stencil value after a test. As an int each member is 0, as in SlangPy, but the members are different."""
 
     def __new__(cls, value: int) -> StencilOp:
         self = int.__new__(cls, 0)
@@ -157,7 +157,7 @@ class BlendOp(_IntEnum):
 
 
 class BlendFactor(_IntEnum):
-    """What blending multiplies a color by."""
+    """The factor that blending multiplies a color by."""
 
     zero = 0
     one = 1
@@ -209,7 +209,7 @@ class CoopVecMatrixLayout(_IntEnum):
 
 
 class InputSlotClass(_IntEnum):
-    """Whether a vertex stream goes by vertex or by instance."""
+    """Whether a vertex stream has elements by vertex or by instance."""
 
     per_vertex = 0
     per_instance = 1
@@ -281,7 +281,7 @@ class AccelerationStructureKind(_IntEnum):
 
 
 class DrawArguments(_Data):
-    """What a draw call draws."""
+    """The counts and first locations of a draw call."""
 
     vertex_count: int = 0
     instance_count: int = 1
@@ -319,7 +319,7 @@ class ScissorRect(_Data):
 
     @classmethod
     def from_size(cls, width: int, height: int) -> Self:
-        """from_size(width, height): returns the one from (0, 0) on with that size."""
+        """from_size(width, height): returns the rectangle of that size at (0, 0)."""
         return cls(max_x=width, max_y=height)
 
 
@@ -477,14 +477,14 @@ class CoopVecMatrixDesc(_Data):
 
 
 class BufferOffsetPair(_Data):
-    """A place in a buffer."""
+    """A buffer and an offset in it in bytes."""
 
     buffer: Any = None
     offset: int = 0
 
 
 class RenderState(_Lists):
-    """What a render pass draws with."""
+    """The state of a render pass for its draws: viewports, scissors, buffers of vertices and indices."""
 
     _kinds = {"viewports": Viewport, "scissor_rects": ScissorRect, "vertex_buffers": BufferOffsetPair}
 
@@ -634,7 +634,7 @@ class AccelerationStructureBuildInputMotionOptions(_Data):
 
 
 class AccelerationStructureBuildDesc(_Data):
-    """What an acceleration structure is built of."""
+    """The inputs and options of the build of an acceleration structure."""
 
     inputs: list[Any] = []
     motion_options: AccelerationStructureBuildInputMotionOptions = AccelerationStructureBuildInputMotionOptions()

@@ -86,14 +86,14 @@ class Profiler:
         self._lock = threading.Lock()
 
     def start(self) -> Self:
-        """start(): begins to collect zones. An error when the profiler is running."""
+        """start(): begins to collect zones. Raises an error if the profiler is running."""
         if self in _active:
             raise RuntimeError("Profiler.start: it has been started already")
         _active.append(self)
         return self
 
     def stop(self) -> None:
-        """stop(): ends the collection. An error when the profiler is not running."""
+        """stop(): ends the collection. Raises an error if the profiler is not running."""
         if self not in _active:
             raise RuntimeError("Profiler.stop: it was not started")
         _active.remove(self)
@@ -188,8 +188,9 @@ class Profiler:
 
 
 class profile_zone:
-    """profile_zone(name, device=None): a zone for the running profilers, as `with profile_zone("step"):` or @profile_zone("step").
-    With a device, the GPU time of the work that the zone submits is measured, too. It costs very little while no profiler runs."""
+    """profile_zone(name, device=None): makes a zone for the running profilers, as `with profile_zone("step"):` or
+    @profile_zone("step"). With a device, the GPU time of the work that the zone submits is measured, too. It costs very little while no
+    profiler runs."""
 
     name: str
     device: Device | None
@@ -224,7 +225,7 @@ class profile_zone:
             profiler._add(zone)
 
     def _take(self):
-        """The zone that this thread opened last; each thread has its own, because threads may share this object."""
+        """Returns the zone that this thread opened last; each thread has its own, because threads may share this object."""
         me = threading.get_ident()
         entry = next(e for e in reversed(list(self._open)) if e[0] == me)
         self._open.remove(entry)
@@ -240,7 +241,7 @@ class profile_zone:
 
 
 class profile_frame(profile_zone):
-    """profile_frame(name="frame", device=None): a zone of the category 'frame', for one pass of a main loop."""
+    """profile_frame(name="frame", device=None): makes a zone of the category 'frame', for one pass of a main loop."""
 
     _category = "frame"
 
@@ -263,8 +264,8 @@ if TYPE_CHECKING:
 
 
 def profile_function(function: Any = None, *, name: str | None = None, device: Device | None = None) -> Any:
-    """profile_function(function=None, *, name=None, device=None): @profile_function or @profile_function(name="step"): a zone for
-    each call, named after the function."""
+    """profile_function(function=None, *, name=None, device=None), used as @profile_function or @profile_function(name="step"), makes a
+    zone for each call, named after the function."""
     if function is None:
         return lambda f: profile_function(f, name=name, device=device)
     return _function_zone(name or function.__qualname__, device)(function)

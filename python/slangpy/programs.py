@@ -44,7 +44,8 @@ ShaderCursor = _slangpy.ShaderCursor
 
 class TypeConformance:
     """TypeConformance(interface_name="", type_name="", id=-1): says that values of an interface may have a type at run time.
-    createDynamicObject() makes a value of it by the number `id`; types with -1 are numbered from 0. A tuple of two or three does too."""
+    createDynamicObject() makes a value of the type by the number `id`; types with -1 are numbered from 0. A tuple of two or three items
+    serves as well."""
 
     interface_name: str
     type_name: str
@@ -66,7 +67,7 @@ class TypeConformance:
 
 
 class SpecializationArgKind(_IntEnum):
-    """The kind of a SpecializationArg."""
+    """What a SpecializationArg is: a type or an expression."""
 
     unknown = 0
     type = 1
@@ -99,10 +100,11 @@ class SpecializationArg:
 # >>sessions
 
 class _Names:
-    """What a session has loaded from text: the module of each name, while something holds it, and the text that a name stands for."""
+    """The names of a session's modules from text: the module of each name, while something holds it, and the text that a name stands
+    for."""
 
     def __init__(self):
-        # Weak references without callbacks: a signal's exception would be lost in one.
+        # The references have no callbacks, because an exception of a signal handler would be lost in one.
         self._modules = {}
         self.texts = {}
 
@@ -119,7 +121,7 @@ class _Names:
         self._modules[name] = weakref.ref(module)
 
 
-_IMPORT = None  # matches the imports in Slang text; compiled when the first text with one is loaded
+_IMPORT = None  # a pattern for the imports in Slang text; compiled when the first text with one is loaded
 
 
 def _options_of(given):
@@ -127,7 +129,7 @@ def _options_of(given):
 
 
 class SlangSession:
-    """Loads modules with its own options; see Device.create_slang_session()."""
+    """Loads modules with options of its own; see Device.create_slang_session()."""
 
     def __init__(
             self, device: Device, compiler_options: SlangCompilerOptions | SlangSessionDesc | Mapping[str, Any] | None = None,
@@ -164,7 +166,7 @@ class SlangSession:
 
     def load_module(self, module_name: str | PathLike[str], options: Any = None, link: Sequence[Module] | None = None) -> SlangModule:
         """load_module(module_name, options=None, link=None): loads a module by its path, with or without .slang. A relative path is
-        searched in the include paths. The name of a module that the session has loaded from text gives that one."""
+        searched in the include paths. The name of a module that the session has loaded from text gives that module."""
         name = os.fspath(module_name)
         known = self._names.find(name)
         if known is not None and not options and not link:
@@ -174,15 +176,15 @@ class SlangSession:
     def load_module_from_source(
             self, module_name: str, source: str, path: str | PathLike[str] | None = None, options: Any = None,
             link: Sequence[Module] | None = None) -> SlangModule:
-        """load_module_from_source(module_name, source, path=None, options=None, link=None): loads a module from Slang text. Later texts of
-        the session can import it by its name. A SlangCompileError when the session has loaded another text under this name."""
-        if path is not None and not isinstance(path, (str, os.PathLike)):  # the third argument of earlier versions
+        """load_module_from_source(module_name, source, path=None, options=None, link=None): loads a module from Slang text. Later texts
+        of the session can import it by its name. Raises a SlangCompileError if the session has loaded another text under this name."""
+        if path is not None and not isinstance(path, (str, os.PathLike)):  # options; earlier versions had them as the third argument
             path, options = None, path
         if self._names.texts.get(module_name, source) != source:
             raise _slangpy.SlangCompileError("load_module_from_source: the session has loaded another text as module '{}'; Module.reload() "
                                              "gives a module new text".format(module_name))
         known = None if options or link or path is not None else self._names.find(module_name)
-        if known is not None and known._made and known._made[2] == source:  # not one that reload() has given another text
+        if known is not None and known._made and known._made[2] == source:  # a module that reload() has given another text is not taken
             return known
         module = _load_text(
             self.device, module_name, source, options or self._options, list(link or ()) + self._imported(module_name, source))
@@ -230,7 +232,7 @@ class SlangSession:
                 raise TypeError("compose_modules: argument 'modules': expected Modules, got {!r}".format(type(module)))
         text = "".join("import \"{}\";\n".format(module.name) for module in _flatten(parts)[0])
         whole = _slangpy.Module.load_from_source(self.device, name, text, self._options, _flatten(parts)[0])
-        if type_conformances:  # wrong ones are an error here and now
+        if type_conformances:  # wrong conformances raise their error here
             whole = whole._load_again(None, (), list(type_conformances))
         composed = whole._view(SlangModule)
         composed._extra.update(session=self, parts=parts, conformances=list(type_conformances))
@@ -287,7 +289,7 @@ def _has_function(module, name):
 # >>modules
 
 def _flatten(modules):
-    """Returns the modules that are no compositions, each once, and the type conformances of the compositions."""
+    """Returns the modules that are not compositions, each once, and the type conformances of the compositions."""
     found, conformances = {}, []
     for module in modules:
         parts = module._extra.get("parts")
@@ -303,11 +305,11 @@ def _flatten(modules):
 
 
 class SlangModule(_slangpy.Module):
-    """A module that a SlangSession has loaded or composed; see Device.load_module(). Like each Module, it gives its functions and types as
+    """A module that a SlangSession has loaded or composed; see Device.load_module(). Like each Module, it has its functions and types as
     attributes."""
 
     __slots__ = ()
-    _plain_reflection = True  # the C extension looks for it
+    _plain_reflection = True  # the C extension looks for this attribute
 
     @property
     def path(self) -> Path:
@@ -319,7 +321,7 @@ class SlangModule(_slangpy.Module):
             return Path(self._extra.get("path") or self.name)
         try:
             return Path(os.path.abspath(self.session._find(os.fsdecode(made[0]))))
-        except _slangpy.SlangCompileError:  # the file is gone, or was found in the include paths of its own options
+        except _slangpy.SlangCompileError:  # the file is gone, or was found in include paths of the module's own options
             return Path(os.fsdecode(made[0]))
 
     @property
@@ -338,14 +340,14 @@ class SlangModule(_slangpy.Module):
 
     @property
     def module_decl(self) -> DeclReflection:
-        """The root of the module's declarations. An error for a composed module, which has none."""
+        """The root of the module's declarations. Raises an error for a composed module, which has none."""
         if self.is_composed:
             raise _slangpy.Error("SlangModule.module_decl: '{}' is composed of modules; ask one of source_modules".format(self.name))
         return self.layout.module_decl
 
 
 def _plain(module):
-    """Returns the SlangModule of a Module's own code, without what is linked to it."""
+    """Returns the SlangModule of a Module's own code, without the modules that are linked to it."""
     plain = module._view(SlangModule)
     for key in ("parts", "whole", "device module"):
         plain._extra.pop(key, None)
@@ -401,7 +403,7 @@ class SlangEntryPoint:
 
     def specialize(self, specialization_args: Iterable[SpecializationArg | str | int | Struct | TypeReflection]) -> SlangEntryPoint:
         """specialize(specialization_args): returns a generic entry point with its generic arguments: SpecializationArgs, types, their
-        names, or numbers. A RuntimeError for an unknown type."""
+        names, or numbers. Raises a RuntimeError for an unknown type."""
         arguments = ", ".join(str(getattr(a, "value", getattr(a, "name", a))) for a in specialization_args)
         full = "{}<{}>".format(self.function.name.split("<")[0], arguments)
         function = _slangpy.Module.find_function(self.module, full)
@@ -414,7 +416,7 @@ class SlangEntryPoint:
 
 
 def _check_conformances(module, conformances):
-    """Raises an error for a type that the module does not know, and for a pair or a number that is there twice."""
+    """Raises an error for a type that the module does not know, and for a pair or a number that is given twice."""
     pairs, ids = set(), set()
     for given in conformances:
         if isinstance(given, str):
@@ -476,7 +478,7 @@ def _link(self):
 
 
 def _get_logger(self):
-    """The Logger that is told how the module's functions are built, or None."""
+    """The Logger for messages about how the module's functions are built, or None."""
     return self._extra.get("logger")
 
 
@@ -499,7 +501,7 @@ def _set_logger(self, logger):
 
 
 def _save_compiled(module):
-    """Writes the module as NAME.slang-module to the device's module_cache_path, if it has one. A file that is there stays, unless the
+    """Writes the module as NAME.slang-module to the device's module_cache_path, if it has one. An existing file stays, unless the
     module's own file is newer. The library's own cache lies in the same folder (docs/cache.md)."""
     folder = module.device.desc.module_cache_path
     if not folder:
@@ -511,7 +513,7 @@ def _save_compiled(module):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     try:
         module.save(path)
-    except _slangpy.Error as error:  # the module itself is good
+    except _slangpy.Error as error:  # the module itself is loaded, so the failure is only a warning
         import warnings
 
         warnings.warn("module_cache_path: {}".format(error), stacklevel=3)
@@ -522,7 +524,8 @@ _load_file = _slangpy.Module.load_from_file
 
 
 def _load_from_file(device, path, options=None, link=[]):
-    """load_from_file(device, path, options={}, link=[]): load a .slang or .slang-module file; a name without ending is a .slang file."""
+    """load_from_file(device, path, options={}, link=[]): load a .slang or .slang-module file; a name without extension is a .slang file.
+    `options`: strict_broadcasting, defines, include_paths, optimization ..."""
     module = _load_file(device, path, options, link)
     _save_compiled(module)
     return module
@@ -542,7 +545,7 @@ def _load_from_source(device, name, source, options=None, link=[]):
 
 
 def _get_options(module):
-    """The options that the module was loaded with: a dict."""
+    """The options that the module was loaded with, as a dict."""
     made = module._made
     return dict(made[3] or {}) if made else {}
 
@@ -551,7 +554,7 @@ _load_from_file.__doc__ = _load_file.__doc__
 _slangpy.Module.load_from_source = staticmethod(_load_from_source)  # type: ignore[method-assign, assignment]
 _slangpy.Module.load_from_file = staticmethod(_load_from_file)  # type: ignore[method-assign, assignment]
 
-# The stub of the C module declares these attributes for type checkers.
+# The C module's stub declares these attributes for type checkers.
 _slangpy.Module.entry_point = _entry_point  # type: ignore[method-assign]
 _slangpy.Module.entry_points = property(_entry_points)  # type: ignore[method-assign, assignment]
 _slangpy.Module.session = property(_session)  # type: ignore[method-assign, assignment]
@@ -578,7 +581,7 @@ def compose_modules(name: str, modules: Iterable[Module], type_conformances: Seq
 # >>programs
 
 def _changed(module, link_options):
-    """Returns a module's options with those of a SlangLinkOptions, or None when these are all None."""
+    """Returns a module's options with the options of a SlangLinkOptions, or None if these are all None."""
     link = SlangLinkOptions(link_options if isinstance(link_options, dict) else vars(link_options))
     given = {name: value for name, value in vars(link).items() if value is not None}
     if not given:
@@ -609,7 +612,7 @@ class ShaderProgram(_Child):
             if not isinstance(entry, SlangEntryPoint):
                 raise TypeError("link_program: argument 'entry_points': expected SlangEntryPoints, got {!r}".format(type(entry)))
         parts, conformances = _flatten([*self.modules, *(entry.module for entry in entries)])
-        linked: dict[int, Module] = {}  # by the number of the module whose code it has
+        linked: dict[int, Module] = {}  # linked modules by the number of the module whose code they have
         for entry in entries:
             owner = entry.module
             linked_already = {m._number for m in owner._made[4]} | {owner._number}
@@ -626,7 +629,7 @@ class ShaderProgram(_Child):
 
     @property
     def layout(self) -> ProgramLayout:
-        """Reflection of the program, or of the first entry point's module: a ProgramLayout."""
+        """The reflection of the program, or of the first entry point's module, as a ProgramLayout."""
         whole = self.entry_points[0].module if self.entry_points else self.modules[0]
         layouts = [e.layout for e in self.entry_points]
         return whole.layout._of_entry_points([layout for layout in layouts if layout is not None])
@@ -638,8 +641,7 @@ class ShaderProgram(_Child):
 
     @property
     def reflection(self) -> ReflectionCursor:
-        """A ReflectionCursor at the program: its globals and entry points, and the parameters of these, by attribute, [name], or
-        find_field()."""
+        """A ReflectionCursor at the program: its globals and entry points, and their parameters, by attribute, [name], or find_field()."""
         return _slangpy.ReflectionCursor(self)
 
     def _reflected_parts(self):
@@ -676,7 +678,7 @@ class ComputePipelineDesc(_Desc):
 
 
 def _dispatch(function, threads, variables, encoder, parameters, indirect=False):
-    """Runs an entry point. Parameters of plain data that are not given are zero, as globals are."""
+    """Runs an entry point. Parameters of plain data that are not given are zero, and so are globals."""
     while True:
         try:
             return (function.dispatch_indirect if indirect else function.dispatch)(threads, vars=variables, command_encoder=encoder, **parameters)
@@ -688,13 +690,18 @@ def _dispatch(function, threads, variables, encoder, parameters, indirect=False)
             parameters = {**parameters, name: zero}
 
 
+def _vector_class(type):
+    """Returns the class of a vector type's values, such as float3, or None."""
+    return getattr(_slangpy, "{}{}".format(type.element_type.name, type.col_count), None) if type.kind.name == "vector" else None
+
+
 def _zero_of(function, name):
-    """Returns zero for a parameter that is a number, vector or struct; None for others, and if there is no such parameter."""
+    """Returns zero for a parameter that is a number, vector or struct; None for other parameters, and if there is no such parameter."""
     kind = _slangpy.TypeReflection.Kind
     for parameter in function.reflection.parameters:
         type = parameter.type
         if parameter.name == name:
-            made = {kind.struct: dict, kind.vector: getattr(_slangpy, type.name, None), kind.scalar: bool if type.name == "bool" else int}
+            made = {kind.struct: dict, kind.vector: _vector_class(type), kind.scalar: bool if type.name == "bool" else int}
             return made[type.kind]() if made.get(type.kind) else None
     return None
 
@@ -725,11 +732,11 @@ class ComputeKernel(_Child):
             self, thread_count: _ShapeLike, vars: Mapping[str, Any] | None = None, command_encoder: CommandEncoder | None = None,
             queue: CommandQueueType = CommandQueueType.graphics, cuda_stream: _StreamLike | None = None,
             query_pool: QueryPool | None = None, query_index_before: int = 0, query_index_after: int = 0, **kwargs: Any) -> None:
-        """dispatch(thread_count, vars=None, command_encoder=None, queue=CommandQueueType.graphics, cuda_stream=None,
-        query_pool=None, query_index_before=0, query_index_after=0, **kwargs): runs the kernel in at least [x, y, z] threads,
-        rounded up to groups. `vars`: global shader parameters by name or path. `kwargs`: the entry point's parameters. With a command
-        encoder the dispatch is recorded. With a QueryPool the GPU times before and after it are written at the two indices.
-        `cuda_stream`: CUDA stream to run it on, given as in Function.cuda_stream()."""
+        """dispatch(thread_count, vars=None, command_encoder=None, queue=CommandQueueType.graphics, cuda_stream=None, query_pool=None,
+        query_index_before=0, query_index_after=0, **kwargs): runs the kernel in at least [x, y, z] threads, rounded up to groups. `vars`
+        has global shader parameters by name or path. `kwargs` is the entry point's parameters. With a command encoder the dispatch is
+        recorded. With a QueryPool the GPU times before and after it are written at the two indices. `cuda_stream` is the CUDA stream
+        that it runs on, given as in Function.cuda_stream()."""
         encoder = command_encoder
         if encoder is None and query_pool is not None:
             encoder = self.device.create_command_encoder()
@@ -762,7 +769,7 @@ class ComputePipeline(_Child):
 
     @property
     def thread_group_size(self) -> uint3:
-        """Threads of a group as a uint3, from [numthreads]; (64, 1, 1) for a function without a stage."""
+        """The threads of a group as a uint3, from [numthreads]; (64, 1, 1) for a function without a stage."""
         layout = self.entry_point.layout
         return layout.compute_thread_group_size if layout else _slangpy.uint3(64, 1, 1)
 
@@ -819,12 +826,12 @@ def _same(a, b):
     """Returns whether two values are known to be equal."""
     try:
         return bool(a == b)
-    except Exception:  # arrays have no truth
+    except Exception:  # arrays have no truth value
         return False
 
 
 class _Pass:
-    """What encoders of passes have in common."""
+    """The base class of the encoders of passes."""
 
     def __init__(self, encoder: CommandEncoder) -> None:
         self._encoder: CommandEncoder | None = encoder
@@ -835,7 +842,7 @@ class _Pass:
         return self._encoder
 
     def push_debug_group(self, name: str, color: Any = None) -> None:
-        """push_debug_group(name, color=None): names what follows, for debug tools."""
+        """push_debug_group(name, color=None): begins a named group of operations, for debug tools."""
         self._check("push_debug_group").push_debug_group(name)
 
     def pop_debug_group(self) -> None:
@@ -843,11 +850,11 @@ class _Pass:
         self._check("pop_debug_group").pop_debug_group()
 
     def insert_debug_marker(self, name: str, color: Any = None) -> None:
-        """insert_debug_marker(name, color=None): names this point, for debug tools."""
+        """insert_debug_marker(name, color=None): records a name at this point, for debug tools."""
         self._check("insert_debug_marker").insert_debug_marker(name)
 
     def write_timestamp(self, query_pool: QueryPool, index: int) -> None:
-        """write_timestamp(query_pool, index): as CommandEncoder.write_timestamp()."""
+        """write_timestamp(query_pool, index): does the same as CommandEncoder.write_timestamp()."""
         self._check("write_timestamp").write_timestamp(query_pool, index)
 
     def end(self) -> None:
@@ -884,7 +891,7 @@ class ComputePassEncoder(_Pass):
         return values
 
     def dispatch(self, thread_count: _ShapeLike) -> None:
-        """dispatch(thread_count): records a dispatch of at least [x, y, z] threads with the parameters' present values."""
+        """dispatch(thread_count): records a dispatch of at least [x, y, z] threads with the parameters' current values."""
         self._check("dispatch")
         if self._pipeline is None or self._object is None:
             raise _slangpy.Error("ComputePassEncoder.dispatch: no pipeline is bound; see bind_pipeline()")
@@ -903,8 +910,8 @@ class ComputePassEncoder(_Pass):
         self.dispatch([g * s for g, s in zip(groups, self._pipeline.thread_group_size)])
 
     def dispatch_compute_indirect(self, arg_buffer: Any) -> None:
-        """dispatch_compute_indirect(arg_buffer): records a dispatch of as many thread groups as three uints in a buffer say. `arg_buffer`: a
-        BufferOffsetPair, a dict of its fields, or a Buffer."""
+        """dispatch_compute_indirect(arg_buffer): records a dispatch whose numbers of thread groups are three uints in a buffer.
+        `arg_buffer` is a BufferOffsetPair, a dict of its fields, or a Buffer."""
         self._check("dispatch_compute_indirect")
         if self._pipeline is None or self._object is None:
             raise _slangpy.Error("ComputePassEncoder.dispatch_compute_indirect: no pipeline is bound; see bind_pipeline()")

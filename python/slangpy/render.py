@@ -52,7 +52,7 @@ def _refuse(what: str) -> NoReturn:
 
 
 class InputLayout(_Child):
-    """How attributes of vertices lie in vertex buffers; see Device.create_input_layout()."""
+    """The layout of vertex attributes in vertex buffers; see Device.create_input_layout()."""
 
     device: Device
     _desc: InputLayoutDesc
@@ -114,7 +114,7 @@ def create_input_layout(
 
 
 def _blend(target: ColorTargetDesc) -> tuple[int, ...]:
-    """Returns the library's numbers of how a target blends."""
+    """Returns the blending of a target in the library's numbers."""
     color, alpha = target.color, target.alpha
     return (int(bool(target.enable_blend)), *(n for a in (color, alpha) for n in (
         int(BlendFactor(a.src_factor)) + 1, int(BlendFactor(a.dst_factor)) + 1, int(BlendOp(a.op)) + 1)),
@@ -127,10 +127,11 @@ def _stencil(side: DepthStencilOpDesc) -> tuple[int, ...]:
 
 
 def make_raster(vertex: Function, fragment: Function | None, state: dict[str, Any], label: str | None) -> Any:
-    """Returns the library's raster of two functions. `state` has the library's numbers; what it leaves out is as in a desc of zeros."""
+    """Returns the library's raster of two functions. `state` has the library's numbers; a number that it lacks has the default of a
+    description of zeros."""
     get = state.get
     stencil = get("stencil")
-    if stencil is not None:  # the library's mask of 0 is 255
+    if stencil is not None:  # for the library a mask of 0 means 255
         read, write, *sides = stencil
         if not read:
             sides = [(*side[:3], 8 if side[3] in (3, 4, 7, 8) else 1) for side in sides]
@@ -145,7 +146,7 @@ def make_raster(vertex: Function, fragment: Function | None, state: dict[str, An
 
 
 class RenderPipeline(_Child):
-    """A vertex and a fragment entry point, and how they draw; see Device.create_render_pipeline()."""
+    """A vertex and a fragment entry point with the settings of their draws; see Device.create_render_pipeline()."""
 
     device: Device
     program: ShaderProgram
@@ -254,7 +255,7 @@ def create_render_pipeline(device: Device, given: RenderPipelineDesc | None, fie
 
 
 def _first_level(target: Any, name: str, usage: TextureUsage) -> tuple[Any, Format]:
-    """Returns what a pass draws into, which is the first mip level of a texture or view, and its format."""
+    """Returns the first mip level of a texture or view, which a pass draws into, and its format."""
     if isinstance(target, Texture):
         whole, r, format = target, target._range(None), target.format
     elif isinstance(target, TextureView):
@@ -269,11 +270,11 @@ def _first_level(target: Any, name: str, usage: TextureUsage) -> tuple[Any, Form
     return _slangpy._texture_view(_Resource, whole, 0 if format == whole.format else int(format), r.mip, 1, r.layer, layers), format
 
 
-_letters: dict[Format, str] = {}  # what _color() has found
+_letters: dict[Format, str] = {}  # the results of _color()
 
 
 def _color(value: Any, format: Format) -> tuple[str, tuple[Any, ...]]:
-    """Returns a clear value for a format: the letter of its kind of numbers, and the numbers."""
+    """Returns a clear value for a format: a letter for its type of numbers, and the numbers."""
     values = [value] * 4 if isinstance(value, (int, float)) else list(value)
     if len(values) != 4:
         raise _slangpy.ArgumentValueError("clear_value: expected four numbers, got {!r}".format(value))
@@ -284,7 +285,7 @@ def _color(value: Any, format: Format) -> tuple[str, tuple[Any, ...]]:
 
 
 class _Target:
-    """A color attachment of a pass: the texture, and what becomes of its old content."""
+    """A color attachment of a pass: the texture, and the operation on its old contents."""
 
     __slots__ = ("texture", "load", "clear", "resolve")
 
@@ -318,7 +319,7 @@ class _DepthTarget:
 
 
 def _place(value: Any, name: str) -> tuple[Any, int]:
-    """Returns the buffer and the offset of a BufferOffsetPair, a dict of its fields, or a Buffer."""
+    """Returns the buffer and the offset of a BufferOffsetPair, of a dict of its fields, or of a Buffer."""
     if isinstance(value, _slangpy.Tensor):
         return value, 0
     pair = _as(BufferOffsetPair, value, name)
@@ -330,7 +331,7 @@ def _place(value: Any, name: str) -> tuple[Any, int]:
 
 
 def _blank(device):
-    """Returns a raster for a draw of nothing, which can clear depth without stencil, or stencil without depth."""
+    """Returns a raster for a draw without vertices, which can clear depth without stencil, or stencil without depth."""
     found = device._extra.get("blank raster")
     if found is None:
         text = '[shader("vertex")] float4 nowhere() : SV_Position { return 0; }'
@@ -340,7 +341,7 @@ def _blank(device):
 
 
 class RenderPassEncoder(_Pass):
-    """Records draws into the attachments of a pass; see CommandEncoder.begin_render_pass(). Attachments that are to be cleared are
+    """Records draws into the attachments of a pass; see CommandEncoder.begin_render_pass(). Attachments with a clear operation are
     cleared when the pass draws first, or at its end."""
 
     def __init__(self, encoder: CommandEncoder, desc: RenderPassDesc | Mapping[str, Any]) -> None:
@@ -372,7 +373,7 @@ class RenderPassEncoder(_Pass):
 
     def bind_pipeline(self, pipeline: RenderPipeline, root_object: ShaderObject | None = None) -> ShaderObject:
         """bind_pipeline(pipeline, root_object=None): sets the pipeline that draws. Returns the ShaderObject of its parameters, which is
-        `root_object` if given. Its values count as they are when a draw is recorded."""
+        `root_object` if given. A draw takes its values of the time when the draw is recorded."""
         self._check("bind_pipeline")
         if not isinstance(pipeline, RenderPipeline):
             raise TypeError("bind_pipeline: argument 'pipeline': expected a RenderPipeline, got {!r}".format(type(pipeline)))
@@ -383,8 +384,8 @@ class RenderPassEncoder(_Pass):
         return values
 
     def set_render_state(self, state: RenderState | Mapping[str, Any]) -> None:
-        """set_render_state(state): sets viewport, scissor, buffers of vertices and indices, and the stencil's reference: a RenderState or a
-        dict. Without a viewport the whole target is drawn to, and without a scissor nothing is cut off."""
+        """set_render_state(state): sets viewport, scissor, buffers of vertices and indices, and the stencil's reference, as a
+        RenderState or a dict. Without a viewport the draw covers the whole target, and without a scissor nothing is cut off."""
         self._check("set_render_state")
         s = _as(RenderState, state, "state")
         views, scissors = _list_of(Viewport, s.viewports, "viewports"), _list_of(ScissorRect, s.scissor_rects, "scissor_rects")
@@ -398,7 +399,7 @@ class RenderPassEncoder(_Pass):
         for r in scissors:
             scissor = (r.min_x, r.min_y, max(r.max_x - r.min_x, 0), max(r.max_y - r.min_y, 0))
         self._view = (view, scissor, s.stencil_ref & 255, None)
-        self._hidden = scissor is not None and 0 in scissor[2:]  # to the library, sizes of 0 are no limit
+        self._hidden = scissor is not None and 0 in scissor[2:]  # for the library sizes of 0 mean no limit
         self._vertex_buffers = tuple(_place(b, "vertex_buffers") for b in s.vertex_buffers)
         indices, offset = _place(s.index_buffer, "index_buffer")
         self._indices = (indices, offset, IndexFormat(s.index_format) == IndexFormat.uint16)
@@ -437,7 +438,7 @@ class RenderPassEncoder(_Pass):
         self._draw(where, (0, 0, 0, 0, 0), indexed, (buffer, offset, count))
 
     def draw_mesh_tasks(self, dimensions: Any) -> NoReturn:
-        """draw_mesh_tasks(dimensions): not in this version, which has no mesh shaders."""
+        """draw_mesh_tasks(dimensions): not in this version, which does not have mesh shaders."""
         _refuse("RenderPassEncoder.draw_mesh_tasks (mesh shaders)")
 
     def _draw(self, where, counts, indexed, indirect):
@@ -467,8 +468,8 @@ class RenderPassEncoder(_Pass):
         self._drawn = True
 
     def end(self) -> None:
-        """end(): ends the pass. Attachments that nothing was drawn to are cleared if they are to be, and resolve targets get the averages
-        of the samples."""
+        """end(): ends the pass. Attachments with a clear operation that nothing was drawn to are cleared, and resolve targets get the
+        averages of the samples."""
         encoder = self._check("end")
         try:
             if not self._drawn:

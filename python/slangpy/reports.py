@@ -1,4 +1,4 @@
-"""Reports of what was compiled and how long it took, and generated kernels in files or printed."""
+"""Reports of compilations and their times, and generated kernels in files or printed."""
 from __future__ import annotations
 
 import os
@@ -17,10 +17,10 @@ __all__ = [
 
 
 class CompilationReport(dict[str, Any] if TYPE_CHECKING else dict):  # type: ignore[misc]
-    """The report of one module, kernel or program that was compiled: a dict of label, alive, create_time, compile_time, compile_slang_time,
-    compile_downstream_time, create_pipeline_time, and of the lists entry_point_reports and pipeline_reports, which are dicts as well.
-    Times are in seconds, those called start_time and end_time in ns of the host's monotonic clock; a step that was not needed has 0. The
-    attributes kind ("module", "kernel", "program" or "compiler") and load_time say what else is known, and each key is an attribute."""
+    """The report of one module, kernel or program that was compiled: a dict of label, alive, create_time, compile_time,
+    compile_slang_time, compile_downstream_time, create_pipeline_time, and of the lists entry_point_reports and pipeline_reports, which
+    are dicts as well. Times are in seconds, but start_time and end_time are in ns of the host's monotonic clock; a step that was not
+    needed has 0. Each key is an attribute; further attributes are kind ("module", "kernel", "program" or "compiler") and load_time."""
 
     kind: str
     load_time: float
@@ -37,7 +37,7 @@ class CompilationReport(dict[str, Any] if TYPE_CHECKING else dict):  # type: ign
             raise AttributeError("CompilationReport has no attribute '{}'".format(name)) from None
 
     def _add(self, step, name, start, end):
-        """Adds one step of a kernel: "compile" or "pipeline"; or the load of a module. Times are in ns."""
+        """Adds one step to a report: "compile" or "pipeline" of a kernel, or the load of a module. Times are in ns."""
         taken = (end - start) * 1e-9
         times = {"start_time": start, "end_time": end, "create_time": taken}
         cached = {"is_cached": step == "cached", "cache_size": 0}
@@ -60,7 +60,7 @@ class CompilationReport(dict[str, Any] if TYPE_CHECKING else dict):  # type: ign
 
 
 def _report_of(reports, names):
-    """Returns the report of a program: the sum of those of the kernels of the functions `names`."""
+    """Returns the report of a program: the sum of the reports of the kernels of the functions `names`."""
     whole = CompilationReport(", ".join(names), "program")
     for report in reports:
         if report.kind != "kernel" or _plain(report.label) not in names:
@@ -84,7 +84,7 @@ class _Steps:
         self.keep = bool(keep)
         self.directory = None
         self.prints = False
-        self.loggers = {}  # by the name that a kernel imports the Module by
+        self.loggers = {}  # loggers by the name under which a kernel imports their Module
         self._begun = {}
         self._reports = {}
 
@@ -108,7 +108,7 @@ class _Steps:
         report._add(words[0], _plain(label), self._begun.pop(step, end), end)
 
     def _tell(self, label):
-        """Prints a kernel that was generated, or gives it to its module's logger."""
+        """Prints a kernel that was generated, or logs it by its module's logger."""
         try:
             with open(os.path.join(self.directory, label + ".slang"), encoding="utf-8") as file:
                 text = file.read()
@@ -146,11 +146,11 @@ class _Settings:
     prints = _flag("SLANGPY_PRINT_GENERATED_SHADERS")
     intermediates = _flag("SLANGPY_DUMP_SLANG_INTERMEDIATES")
     directory = ".temp"
-    hidden = None # a temporary directory, used when kernels are only printed
+    hidden = None # a temporary directory, for kernels that are only printed
 
 
 def _directory(text):
-    """Returns the folder that kernels are written to; None means that they are not written. With `text`, the caller needs the kernels'
+    """Returns the folder that kernels are written to; None means that they are not written. With `text` the caller needs the kernels'
     text, so that a folder is made if there is none."""
     if _Settings.dump or _Settings.intermediates:
         os.makedirs(_Settings.directory, exist_ok=True)
@@ -184,7 +184,7 @@ def _set(name, value):
 
 
 def set_dump_generated_shaders(value: bool, directory: str | PathLike[str] = ".temp") -> None:
-    """set_dump_generated_shaders(value, directory=".temp"): whether all devices write the kernels that they generate from now on to
+    """set_dump_generated_shaders(value, directory=".temp"): sets whether all devices write the kernels that they generate from now on to
     files NAME.slang and NAME.spv. The environment variable SLANGPY_DUMP_GENERATED_SHADERS=1 turns this on from the start."""
     _Settings.directory = os.fspath(directory)
     _set("dump", bool(value))
@@ -198,6 +198,6 @@ def set_dump_slang_intermediates(value: bool, directory: str | PathLike[str] = "
 
 
 def set_print_generated_shaders(value: bool) -> None:
-    """set_print_generated_shaders(value): whether kernels that are generated from now on are printed to the standard output. The
+    """set_print_generated_shaders(value): sets whether kernels that are generated from now on are printed to the standard output. The
     environment variable SLANGPY_PRINT_GENERATED_SHADERS=1 turns this on from the start."""
     _set("prints", bool(value))

@@ -57,7 +57,7 @@ def _index(value: Any, name: str, least: int = 0) -> int:
 
 
 def _three(value: Any, name: str, default: int) -> tuple[int, int, int]:
-    """Returns three numbers of a uint3, list or tuple; those of -1 and missing ones become `default`."""
+    """Returns the three numbers of a uint3, list or tuple; a number that is -1 or missing becomes `default`."""
     if value is None:
         return default, default, default
     numbers = [value] * 3 if isinstance(value, int) else list(value)
@@ -74,26 +74,28 @@ def _handle(kind: str, resource: Any, *more: Any) -> DescriptorHandle:
 
 
 class _Resource(_slangpy._Texture):
-    """What textures and their views have in common."""
+    """The base class of textures and their views."""
 
     def _region(self, layer: int = 0, mip: int = 0, layer_count: int = 1, offset: Any = None, extent: Any = None) -> tuple[int, ...]:
-        """Returns the tuple that names texels for the library."""
+        """Returns the tuple by which the library's functions name a range of texels."""
         return (mip, layer, layer_count, *_three(offset, "offset", 0), *_three(extent, "extent", 0))
 
     @property
     def descriptor_handle_ro(self) -> DescriptorHandle:
-        """The DescriptorHandle by which kernels read it without a binding, for DescriptorHandle<Texture2D<T>> and the like. An Error on
-        devices without Feature.bindless."""
+        """The DescriptorHandle by which kernels read the texture without a binding, for DescriptorHandle<Texture2D<T>> and the like.
+        Raises an Error on devices without Feature.bindless."""
         return _handle("texture", self)
 
     @property
     def descriptor_handle_rw(self) -> DescriptorHandle:
-        """The DescriptorHandle by which kernels read and write it without a binding, for DescriptorHandle<RWTexture2D<T>> and the like."""
+        """The DescriptorHandle by which kernels read and write the texture without a binding, for DescriptorHandle<RWTexture2D<T>> and
+        the like."""
         return _handle("rw_texture", self, True)
 
     @property
     def descriptor_handle_combined(self) -> DescriptorHandle:
-        """The DescriptorHandle by which kernels sample it with its own sampler, for DescriptorHandle<Sampler2D<T>> and the like."""
+        """The DescriptorHandle by which kernels sample the texture with its own sampler, for DescriptorHandle<Sampler2D<T>> and the
+        like."""
         sampler = getattr(self, "sampler", None)
         if sampler is None:
             raise _slangpy.ArgumentValueError("{}.descriptor_handle_combined: it was created without a sampler".format(type(self).__name__))
@@ -131,7 +133,7 @@ class Texture(_Resource):
 
     @property
     def type(self) -> TextureType:
-        """Its TextureType."""
+        """The texture's TextureType."""
         return self._desc.type
 
     @property
@@ -151,12 +153,12 @@ class Texture(_Resource):
 
     @property
     def depth(self) -> int:
-        """Slices of mip level 0; 1 unless it has three dimensions."""
+        """Slices of mip level 0; 1 unless the texture has three dimensions."""
         return self._desc.depth
 
     @property
     def array_length(self) -> int:
-        """Elements of an array of textures or cubes; 1 if it is no array."""
+        """The elements of an array of textures or cubes; 1 for other textures."""
         return self._desc.array_length
 
     @property
@@ -176,12 +178,12 @@ class Texture(_Resource):
 
     @property
     def shared_handle(self) -> NativeHandle:
-        """A handle for other APIs. This version has none and raises an error."""
+        """Raises an error, because this version shares no textures with other APIs."""
         return _later("Texture.shared_handle (sharing textures with other APIs)")
 
     @property
     def memory_usage(self) -> _MemoryUsage:
-        """The bytes of its texels on the device."""
+        """The bytes of the texels on the device."""
         return _MemoryUsage(device=self.layer_count * sum(self.get_subresource_layout(mip).size_in_bytes for mip in range(self.mip_count)))
 
     def __repr__(self):
@@ -195,12 +197,16 @@ class Texture(_Resource):
     # >>mip levels
 
     def _mip(self, mip: int) -> int:
-        if not 0 <= mip < self.mip_count:
+        if mip < 0:
+            raise _slangpy.ArgumentTypeError("argument 'mip': expected 0 or more, got {}".format(mip))
+        if mip >= self.mip_count:
             raise _slangpy.IndexOutOfRangeError("argument 'mip': the texture has {} mip levels, got {}".format(self.mip_count, mip))
         return mip
 
     def _layer(self, layer: int) -> int:
-        if not 0 <= layer < self.layer_count:
+        if layer < 0:
+            raise _slangpy.ArgumentTypeError("argument 'layer': expected 0 or more, got {}".format(layer))
+        if layer >= self.layer_count:
             raise _slangpy.IndexOutOfRangeError("argument 'layer': the texture has {} layers, got {}".format(self.layer_count, layer))
         return layer
 
@@ -221,8 +227,8 @@ class Texture(_Resource):
         return uint3(self.get_mip_width(mip), self.get_mip_height(mip), self.get_mip_depth(mip))
 
     def get_subresource_layout(self, mip: int, row_alignment: int = 0xFFFFFFFF) -> SubresourceLayout:
-        """get_subresource_layout(mip, row_alignment=4294967295): returns how a layer of a mip level lies in memory that is copied to or from
-        it, as a SubresourceLayout. row_alignment: row_pitch is a multiple of it; the default is 1, rows without gaps."""
+        """get_subresource_layout(mip, row_alignment=4294967295): returns the layout of a layer of a mip level in memory that is copied
+        to or from it, as a SubresourceLayout. row_alignment: row_pitch is a multiple of it; the default is 1, rows without gaps."""
         self._mip(mip)
         info = get_format_info(self.format)
         align = 1 if row_alignment in (0xFFFFFFFF, -1) else _index(row_alignment, "row_alignment", 1)
@@ -306,12 +312,12 @@ class Texture(_Resource):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient of the first mip level, a Tensor of the texture's texels; None means that the texture has none, see with_grads()."""
+        """The gradient of the first mip level, a Tensor with an element for each texel; None without with_grads()."""
         return self.get_grad()
 
     def get_grad(self, mip: int = 0) -> Tensor | None:
         """get_grad(mip=0): returns the gradient of a mip level: a Tensor of float, float2, float3 or float4 elements, of shape (height,
-        width), with the layers or the depth before. None means that the texture has none. It changes with each backward call."""
+        width), with the layers or the depth before; None without with_grads(). Each backward call adds to it."""
         return _slangpy._texture_grad(self, self._mip(mip))
 
     def zero_grad(self) -> None:
@@ -319,7 +325,8 @@ class Texture(_Resource):
         _slangpy._texture_zero_grad(self)
 
     def _range(self, range: Any) -> SubresourceRange:
-        """Returns a SubresourceRange, a dict of its fields, or None as one with the texture's own numbers."""
+        """Returns a SubresourceRange with the texture's own numbers, from a SubresourceRange, a dict of its fields, or None for all of
+        the texture."""
         r = SubresourceRange() if range is None else _copied(SubresourceRange, range)
         levels, layers = self.mip_count, self.layer_count
         self._mip(r.mip)
@@ -379,7 +386,7 @@ class TextureView(_Resource):
 
     @property
     def texture(self) -> Texture:
-        """The texture that it is a view of."""
+        """The texture of the view."""
         return self._texture
 
     @property
@@ -389,12 +396,12 @@ class TextureView(_Resource):
 
     @property
     def format(self) -> Format:
-        """The Format that its texels are read and written as."""
+        """The Format as which the view's texels are read and written."""
         return self._desc.format
 
     @property
     def aspect(self) -> TextureAspect:
-        """The TextureAspect that it shows."""
+        """The TextureAspect that the view shows."""
         return self._desc.aspect
 
     @property
@@ -408,7 +415,7 @@ class TextureView(_Resource):
 
 
 class Sampler(_slangpy._Sampler):
-    """How textures are sampled: filters, and what lies outside. See Device.create_sampler()."""
+    """Sampler: filters, and values outside of a texture. See Device.create_sampler()."""
 
     _desc: SamplerDesc
     label: str
@@ -420,12 +427,12 @@ class Sampler(_slangpy._Sampler):
 
     @property
     def descriptor_handle(self) -> DescriptorHandle:
-        """The DescriptorHandle by which kernels use it without a binding, for DescriptorHandle<SamplerState>."""
+        """The DescriptorHandle by which kernels use the sampler without a binding, for DescriptorHandle<SamplerState>."""
         return _handle("sampler", self)
 
     @property
     def native_handle(self) -> NativeHandle:
-        """The VkSampler, as a NativeHandle, which equal samplers share; of type undefined on CUDA."""
+        """The VkSampler as a NativeHandle, which equal samplers share; of type undefined on CUDA."""
         from .interop import NativeHandle, NativeHandleType
 
         handle = _slangpy._sampler_native(self)
@@ -472,10 +479,12 @@ def create_texture(device: Device, desc: TextureDesc, data: _ArrayLike | None, s
     for flag, bit in _USES.items():
         uses |= bit if desc.usage & flag else 0
     support = _slangpy._format_support(device, desc.format)
-    if desc.usage != TextureUsage.none:  # what can be written can be read, too
+    if desc.usage != TextureUsage.none:  # a texture that can be written can be read, too
         uses |= _COPIED | (support & _SAMPLED)
     if uses & (_STORED | _COLOR) & ~support and support and device.info.api_name == "CUDA":
         uses &= support | ~(_STORED | _COLOR)  # CUDA makes such textures, and refuses to write them and to draw
+    if support & _COPIED and not support & _SAMPLED:
+        uses &= ~_SAMPLED  # the texture takes and gives texels, and calls refuse to read it
     raw = None if data is None else _bytes_of(data, where)
     given = 0 if raw is None else memoryview(raw).nbytes
     layers = desc.array_length * (6 if form == 4 else 1)
@@ -539,11 +548,11 @@ def get_format_support(device: Device, format: Format) -> FormatSupport:
 # >>results of calls
 
 _RESULTS = {"float": "32_float", "half": "16_float", "float16_t": "16_float", "float32_t": "32_float", "uint8_t": "8_unorm", "uint16_t": "16_unorm",
-            "int8_t": "8_snorm", "int16_t": "16_snorm"}
+            "int8_t": "8_snorm", "int16_t": "16_snorm", "uint": "32_uint", "uint32_t": "32_uint"}
 
 
 def of_result(tensor: Tensor, encoder: CommandEncoder | None = None) -> Texture:
-    """Returns a texture with the texels of a tensor, which a call has made for `_result="texture"`."""
+    """Returns a texture with the texels of a tensor that a call has made for `_result="texture"`."""
     sizes = tuple(tensor.shape)
     if not 1 <= len(sizes) <= 3:
         raise _slangpy.ArgumentValueError("argument '_result': 'texture' needs a call of 1 to 3 dimensions, got {}".format(len(sizes)))
@@ -552,7 +561,7 @@ def of_result(tensor: Tensor, encoder: CommandEncoder | None = None) -> Texture:
     end = _RESULTS.get(kind.scalar_type.name if kind.kind.name in ("scalar", "vector") else "") or _RESULTS.get(
         (kind.element_type or kind).full_name)
     if end is None:
-        raise _slangpy.ArgumentValueError("argument '_result': 'texture' takes float, half, 8 and 16 bit integers and vectors of them, got {}".format(
+        raise _slangpy.ArgumentValueError("argument '_result': 'texture' takes float, half, uint, 8 and 16 bit integers and vectors of them, got {}".format(
             kind.full_name))
     name = ["", "r", "rg", "rgb", "rgba"][count] + end
     depth, height, width = (1, 1, 1)[len(sizes):] + sizes

@@ -1,4 +1,4 @@
-"""What SlangPy's ShaderCursor has besides reading and writing by name: what is there, and where."""
+"""The Python part of ShaderCursor: which parts an object has, and where they are."""
 from __future__ import annotations
 
 from . import _slangpy
@@ -11,8 +11,8 @@ __all__ = ["ShaderOffset"]
 
 
 class PartObject:
-    """Values for a part of a program's parameters, such as a ParameterBlock; see Device.create_shader_object(). ShaderCursor(object) sets
-    them, and a cursor of the program takes the object as the value of the part."""
+    """Values for a part of a program's parameters, such as a ParameterBlock; see Device.create_shader_object(). ShaderCursor(object)
+    sets them, and a cursor of the program takes the object as the value of the part."""
 
     values: dict[str, Any]
 
@@ -33,7 +33,7 @@ class PartObject:
 
 
 class ShaderOffset:
-    """Where a cursor is: uniform_offset is the place in bytes. The other numbers are 0, because this library binds by name."""
+    """The position of a cursor: uniform_offset is in bytes. The other numbers are 0, because this library binds by name."""
 
     uniform_offset: int
     binding_range_index: int
@@ -44,7 +44,7 @@ class ShaderOffset:
         self._valid = valid
 
     def is_valid(self) -> bool:
-        """is_valid(): returns whether the cursor is at something."""
+        """is_valid(): returns whether the cursor has a position in a program."""
         return self._valid
 
     def __repr__(self):
@@ -53,7 +53,7 @@ class ShaderOffset:
 
 
 def _at(self):
-    """Returns the ReflectionCursor at the place; None if the program is not known."""
+    """Returns the ReflectionCursor at a cursor's position; None if the program is not known."""
     try:
         return self._at
     except AttributeError:
@@ -68,18 +68,18 @@ def _path(self):
 
 
 def _is_valid(self):
-    """is_valid(): returns whether the program has such a place; True if the program is not known, as in Function.write()."""
+    """is_valid(): returns whether the program has a value here; True if the program is not known, as in Function.write()."""
     at = _at(self)
     return at is None or at.is_valid()
 
 
 def _has_field(self, name):
-    """has_field(name): returns whether there is a part of that name."""
+    """has_field(name): returns whether the value has a part of that name."""
     return _is_valid(self.find_field(name))
 
 
 def _has_element(self, index):
-    """has_element(index): returns whether there is a part of that index."""
+    """has_element(index): returns whether the value has a part of that index."""
     return _is_valid(self.find_element(index))
 
 
@@ -89,13 +89,13 @@ def _names(self):
 
 
 def _find_field_index(self, name):
-    """find_field_index(name): returns the number of a field among those here, or -1."""
+    """find_field_index(name): returns the index of a field of the value, or -1."""
     names = _names(self)
     return names.index(name) if name in names else -1
 
 
 def _get_field_by_index(self, field_index):
-    """get_field_by_index(field_index): returns a cursor at the field of that number."""
+    """get_field_by_index(field_index): returns a cursor at the field with that index."""
     names = _names(self)
     if not 0 <= field_index < len(names):
         raise IndexError("get_field_by_index: there is no field {}: there are {}".format(field_index, len(names)))
@@ -103,7 +103,7 @@ def _get_field_by_index(self, field_index):
 
 
 def _find_entry_point(self, index):
-    """find_entry_point(index): returns a cursor at the program's entry point of that number."""
+    """find_entry_point(index): returns a cursor at the program's entry point with that index."""
     at = _at(self)
     names = at._entry_points() if at is not None else []
     if not 0 <= index < len(names):
@@ -117,7 +117,7 @@ def _dereference(self):
 
 
 def _reinterpret(self, new_layout):
-    """reinterpret(new_layout): returns a cursor at the same place that takes it for another type."""
+    """reinterpret(new_layout): returns a cursor at the same position that takes the value for another type."""
     return self._moved(_path(self), _slangpy.ReflectionCursor(new_layout))
 
 
@@ -138,7 +138,7 @@ def _set_data(self, data):
 
 
 def _offset(self):
-    """The ShaderOffset of the place."""
+    """The ShaderOffset of the cursor."""
     at = _at(self)
     if at is None:
         return ShaderOffset()

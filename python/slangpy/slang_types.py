@@ -1,4 +1,4 @@
-"""What types, structs and program layouts have besides the members that C gives them: SlangPy's properties of SlangType and Struct."""
+"""The Python part of types, structs and program layouts: SlangPy's properties of SlangType and Struct."""
 from __future__ import annotations
 
 from . import _slangpy
@@ -21,7 +21,7 @@ def _program(self):
 
 
 def _num_dims(self):
-    """Number of dimensions of the type's shape."""
+    """The number of dimensions of the type's shape."""
     return len(_type_of(self).shape)
 
 
@@ -36,7 +36,7 @@ def _differentiable(self):
 
 
 def _derivative(self):
-    """The type of its derivative; None if it is not differentiable."""
+    """The type of the derivative; None if the type is not differentiable."""
     return self.module.layout.find_type_by_name(_type_of(self).full_name + ".Differential") if _differentiable(self) else None
 
 
@@ -61,12 +61,12 @@ def _type_reflection(self):
 
 
 def _vector_type_name(self):
-    """The name of the type in full, as Slang prints it."""
+    """The name of the type with its path and generic arguments, as Slang prints it."""
     return _type_of(self).full_name
 
 
 def _generic_args(self):
-    """The arguments of a generic type, types or ints (of a bool 1 or 0), as a tuple; None for other types."""
+    """The arguments of a generic type as a tuple of types and ints (1 or 0 for a bool); None for other types."""
     name = _type_of(self).full_name
     if not name.endswith(">"):
         return None
@@ -81,7 +81,7 @@ def _generic_args(self):
 
 
 def _of_struct(name):
-    """Returns the property of a Struct that is its type's."""
+    """Makes a property of Struct that is the property of its type."""
     return property(lambda self: getattr(self.struct, name), doc=getattr(_slangpy.TypeReflection, name).__doc__)
 
 
@@ -109,19 +109,21 @@ for _name, _get in [
     setattr(_Type, _name, property(_get))
 _Type.slang_scalar_type = property(lambda self: self.scalar_type, doc="The ScalarType of its numbers.")
 _Type.num_elements = property(lambda self: self.element_count, doc="Number of elements of an array or vector.")
+_Type.struct = property(lambda self: self, doc="The type itself.")
+_Type.device = property(lambda self: self.module.device, doc="The Device of its module.")
 _Type.rows = property(lambda self: self.row_count, doc="Number of rows of a matrix.")
 _Type.cols = property(lambda self: self.col_count, doc="Number of columns of a matrix.")
 _Struct.layout = property(_program)
 _Struct.element_type = _of_struct("element_type")
-_Struct.device = property(lambda self: self.module.device, doc="The Device of its module.")
-_Struct.device_module = property(lambda self: getattr(self.module, "device_module", self.module), doc="The SlangModule that it belongs to.")
-_Struct.session = property(lambda self: self.module.session, doc="The SlangSession of its module.")
+_Struct.device = property(lambda self: self.module.device, doc="The Device of the type's module.")
+_Struct.device_module = property(lambda self: getattr(self.module, "device_module", self.module), doc="The SlangModule that the type belongs to.")
+_Struct.session = property(lambda self: self.module.session, doc="The SlangSession of the type's module.")
 _Struct.try_get_child = _try_get_child
 _Struct.torch = _torch
 
 
 def _io_type(self):
-    """The direction of a parameter: an IOType."""
+    """The direction of a parameter, an IOType."""
     from .marshalling import IOType
 
     names = [m.name for m in self.modifiers]
@@ -129,7 +131,7 @@ def _io_type(self):
 
 
 def _no_diff(self):
-    """Whether it is declared no_diff, or of a type that has no derivative."""
+    """Whether the variable is declared no_diff, or has a type without derivative."""
     return any(m.name == "nodiff" for m in self.modifiers)
 
 
@@ -189,18 +191,18 @@ def _require_function_in_type(self, type, name):
 
 
 def _resolved_generic_args(self, slang_type):
-    """get_resolved_generic_args(slang_type): returns the arguments of a generic type, types or ints, as a list; None for other types."""
+    """get_resolved_generic_args(slang_type): returns the arguments of a generic type as a list of types and ints; None for other types."""
     found = _generic_args(slang_type)
     return None if found is None else list(found)
 
 
 # >>properties that only some kinds of types have: others raise an AttributeError
 
-_TENSOR_WORDS = {"": 1, "I": 0, "Diff": 3, "IDiff": 2, "Primal": 4, "Atomic": 5}  # the numbers in ITensorType.Kind
+_TENSOR_WORDS = {"": 1, "I": 0, "Diff": 3, "IDiff": 2, "Primal": 4, "Atomic": 5}  # part of the name -> number in ITensorType.Kind
 
 
 def _tensor_of(type, name):
-    """Returns (what comes before "Tensor" in the type's name, without R and W; how it is accessed) of a tensor type."""
+    """Returns the kind and the access of a tensor type: the part of its name before "Tensor" without R and W, and how it is accessed."""
     word = type.name
     if not word.endswith("Tensor") or word.replace("RW", "", 1).replace("W", "", 1)[:-6] not in _TENSOR_WORDS:
         raise AttributeError("'{}' has no attribute '{}': it is no tensor".format(type.full_name, name))
@@ -209,7 +211,7 @@ def _tensor_of(type, name):
 
 
 def _tensor_dims(self):
-    """Number of dimensions of a tensor type: the D of Tensor<T, D>."""
+    """The number of dimensions of a tensor type: the D of Tensor<T, D>."""
     _tensor_of(self, "dims")
     return _generic_args(self)[1]
 
@@ -221,14 +223,14 @@ def _tensor_dtype(self):
 
 
 def _tensor_access(self):
-    """How a function may access a tensor of this type: an ITensorType.Access."""
+    """How a function may access a tensor of this type, an ITensorType.Access."""
     from .reflection import ITensorType
 
     return ITensorType.Access(_tensor_of(self, "access")[1])
 
 
 def _tensor_type(self):
-    """Which tensor a tensor type is: an ITensorType.Kind."""
+    """Which tensor a tensor type is, an ITensorType.Kind."""
     from .reflection import ITensorType
 
     return ITensorType.Kind(_TENSOR_WORDS[_tensor_of(self, "tensor_type")[0]])
@@ -254,20 +256,20 @@ def _writable(self):
 
 
 def _usage(self):
-    """The usage that a buffer or texture needs for a parameter of this type: a BufferUsage or TextureUsage."""
+    """The usage that a buffer or texture needs for a parameter of this type, a BufferUsage or TextureUsage."""
     from . import enums, textures
 
     if self.kind.name != "resource":
         raise AttributeError("'{}' has no attribute 'usage': it is no buffer or texture".format(self.full_name))
-    usage = textures.TextureUsage if "Texture" in self.name else enums.BufferUsage
+    usage = textures.TextureUsage if "Texture" in self.full_name.partition("<")[0] else enums.BufferUsage
     return usage.unordered_access if _writable(self) else usage.shader_resource
 
 
 def _texture_dims(self):
     """Number of dimensions of a texture type, layers included: 3 of a Texture2DArray."""
-    if self.kind.name != "resource" or "Texture" not in self.name:
+    if self.kind.name != "resource" or "Texture" not in self.full_name.partition("<")[0]:
         raise AttributeError("'{}' has no attribute 'texture_dims': it is no texture".format(self.full_name))
-    word = self.name.partition("Texture")[2]
+    word = self.full_name.partition("Texture")[2].partition("<")[0]
     return (3 if word.startswith("Cube") else int(word[0])) + ("Array" in word)
 
 
@@ -290,8 +292,8 @@ def _is_tensor(type):
 
 
 def _shape(self):
-    """Sizes of arrays, matrices and vectors, outermost first; () for other values. Of a tensor, texture or buffer: -1 for each of its
-    dimensions, and then the shape of an element."""
+    """The sizes of arrays, matrices and vectors, outermost first; () for scalars and structs. For a tensor, texture or buffer: -1 for
+    each dimension, and then the shape of an element."""
     kind = self.kind.name
     if kind == "resource":
         shape = self.resource_shape.name
@@ -307,16 +309,25 @@ def _shape(self):
 
 
 def _element_type(self):
-    """The type of the elements of an array, vector, pointer, tensor, buffer or texture, of a matrix its scalar; an enum's integer; else None."""
+    """The type of the elements of an array, vector, pointer, tensor, buffer or texture; of a matrix its rows; else None."""
     found = _element_type_in_c.__get__(self)
+    if self.kind.name == "enum":
+        return None
+    if self.kind.name == "matrix":
+        return self.module.layout.find_type_by_name("vector<{},{}>".format(found.full_name, self.col_count))
+    if found is None and self.name.endswith("ByteAddressBuffer"):
+        return self.module.layout.find_type_by_name("uint8_t")
     if found is None and self.kind.name in ("struct", "interface") and _is_tensor(self):
         return _generic_args(self)[0]
     return found
 
 
 def _inner_element_type(self):
-    """The scalar of a vector or matrix, the type of the innermost elements of an array of arrays; of other types the element type."""
+    """The scalar type of a vector or matrix, the type of the innermost elements of an array of arrays, or the element type of another
+    type."""
     element = self.element_type
+    if element is not None and self.kind.name == "matrix":
+        return element.element_type
     while element is not None and self.kind.name == "array" and element.kind.name == "array":
         element = element.element_type
     return element
@@ -334,7 +345,7 @@ def _array_shape(self):
 
 
 def _array_dims(self):
-    """How many arrays are in each other in an array type: 2 of float[2][3]."""
+    """The number of nested arrays of an array type: 2 of float[2][3]."""
     return len(_array_shape(self))
 
 
@@ -418,6 +429,6 @@ class _GlobalsVariable:
 
 _Layout.globals_type_layout = property(_GlobalsLayout, doc="The layout of the global shader parameters as a struct.")
 _Layout.globals_variable_layout = property(_GlobalsVariable, doc="The global shader parameters as one variable.")
-_Layout.hashed_strings = property(lambda self: [], doc="The texts of getStringHash(): an empty list, because Slang is not asked for them.")
+_Layout.hashed_strings = property(lambda self: [], doc="The strings of getStringHash(). The list is empty, because Slang is not asked for them.")
 _Layout.program_layout = property(lambda self: self, doc="The layout itself.")
 del _name, _get, _method

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["loadModule", "clearSessionShaderCache", "clearPersistentShaderCache", "clearShaderCaches"]
 
-_devices: dict[int, Any] = {}  # devices by the number of torch's GPU
-_modules: dict[Any, Any] = {}  # by path, defines, include paths and device
+_devices: dict[int, Any] = {}  # devices by the index of torch's GPU
+_modules: dict[Any, Any] = {}  # modules by path, defines, include paths and device
 
 
 def _device_of_torch():
@@ -44,9 +44,10 @@ def _device_of_torch():
 def loadModule(fileName: str | os.PathLike[str], skipSlang: bool | None = None, verbose: bool = False,
                defines: Mapping[str, Any] = {}, includePaths: Sequence[str] = [], skipNinjaCheck: bool = False,
                device: Device | None = None) -> TorchModule:
-    """loadModule(fileName, defines={}, includePaths=[], device=None): loads a .slang file with [CudaKernel] functions. `defines` are macros of
-    its text. `device`: a CUDA Device; without one, that of torch's current GPU. A file that has been loaded with the same options gives the
-    same module again, with its present text. skipSlang, verbose and skipNinjaCheck are slang-torch's and change nothing."""
+    """loadModule(fileName, defines={}, includePaths=[], device=None): loads a .slang file with [CudaKernel] functions. `defines` are
+    macros of its text. `device` is a CUDA Device; without one, the device of torch's current GPU. A file that has been loaded with the
+    same options gives the same module again, with the file's current text. skipSlang, verbose and skipNinjaCheck are slang-torch's and
+    change nothing."""
     path = os.path.abspath(os.fspath(fileName))
     if not os.path.exists(path):
         raise FileNotFoundError("loadModule: there is no file '{}'".format(path))
@@ -70,7 +71,7 @@ def clearSessionShaderCache() -> None:
 
 
 def clearPersistentShaderCache(moduleKey: str | None = None) -> None:
-    """Removes what earlier starts have kept on disk: `python -m slangpy cache clear`."""
+    """Removes the compiled code that is kept on disk, as `python -m slangpy cache clear` does."""
     from . import disk_cache
 
     folder = disk_cache.folder()
@@ -79,7 +80,7 @@ def clearPersistentShaderCache(moduleKey: str | None = None) -> None:
 
 
 def clearShaderCaches() -> None:
-    """Does both."""
+    """Does what clearSessionShaderCache() and clearPersistentShaderCache() do."""
     clearSessionShaderCache()
     clearPersistentShaderCache()
 
@@ -94,7 +95,7 @@ class TorchModule:
         self._translator = None  # of [TorchEntryPoint] functions; made with the first one, because its module takes time to import
 
     def _is_current(self):
-        """Whether none of the files has changed since they were read."""
+        """Returns whether no file of the module has changed since it was read."""
         try:
             return all(os.stat(path).st_mtime_ns == stamp for path, stamp in self._source.files.items())
         except OSError:
@@ -103,7 +104,7 @@ class TorchModule:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        found = self.__dict__[name] = self._find(name)  # so that it is found without this method from now on
+        found = self.__dict__[name] = self._find(name)  # stored, so that the next use finds it without this method
         return found
 
     def _find(self, name):
@@ -125,7 +126,7 @@ class TorchModule:
         raise AttributeError("module '{}' has no kernel, [TorchEntryPoint] function or struct '{}'".format(os.path.basename(self._path), name))
 
     def _kernel(self, name):
-        """The kernel of a name, or None."""
+        """Returns the kernel of a name, or None."""
         if name not in self._kernels:
             function = self._module.find_function(name)
             self._kernels[name] = None if function is None else TorchKernel(self, function, name)
@@ -142,8 +143,8 @@ class TorchModule:
 
 
 class TorchKernel:
-    """A [CudaKernel] function of a module. kernel(**arguments) gives a launch; kernel.fwd and kernel.bwd are its derivatives' kernels, which
-    take (value, gradient) for each DiffTensorView."""
+    """A [CudaKernel] function of a module. kernel(**arguments) gives a launch; kernel.fwd and kernel.bwd are the kernels of its
+    derivatives, which take (value, gradient) for each DiffTensorView."""
 
     def __init__(self, module, function, name, way=None):
         self._module, self._function, self._way = module, function, way
@@ -152,7 +153,7 @@ class TorchKernel:
         self._parameters = [(p.name, p.type) for p in function.reflection.parameters]
         self._names = [name for name, _ in self._parameters]
         self._name_set = set(self._names)
-        # The parameters whose arguments are not passed as they are.
+        # The parameters whose arguments must be converted.
         converters = [(p, _converter(t, "{}: argument '{}'".format(self._name, p), way)) for p, t in self._parameters]
         self._special = [(p, convert) for p, convert in converters if convert is not None]
 
@@ -163,7 +164,7 @@ class TorchKernel:
 
     @property
     def bwd(self) -> TorchKernel:
-        """The kernel of the backward derivative. What it reads of the outputs' gradients is zero after it."""
+        """The kernel of the backward derivative. It sets the gradients of the outputs to zero after it has read them."""
         return self._derive("bwd")
 
     def _derive(self, way):
@@ -173,7 +174,7 @@ class TorchKernel:
             raise AttributeError("{} has no {}: the kernel is not [Differentiable]".format(self._name, way))
         if way not in self._derived:
             name, own = "spyt_{}_{}".format(self._name, way), self._module
-            # Slang allows no differentiable parameters, so the derivative has the kernel's own ones.
+            # Slang allows no differentiable parameters, so the kernel of the derivative has the parameters of the kernel itself.
             text = "import \"{}\";\n[CudaKernel] public void {}({})\n{{\n    {}_diff({})({});\n}}\n".format(
                 own._module.name, name, ", ".join("{} {}".format(t.full_name, p) for p, t in self._parameters), way, self._name,
                 ", ".join(p for p, _ in self._parameters))
@@ -196,10 +197,10 @@ class TorchKernel:
             (["missing arguments: " + ", ".join(missing)] if missing else []) + (["unknown arguments: " + ", ".join(unknown)] if unknown else []))))
 
     def _prepare(self, block, grid):
-        """Checks the sizes of a launch, and returns what makes it of the arguments' tuple."""
+        """Checks the sizes of a launch, and returns the function that launches with the arguments' tuple."""
         try:
             made = self._ready.get((block, grid))
-        except TypeError:  # lists are no keys
+        except TypeError:  # lists cannot be keys
             made = None
         if made is None:
             block, grid = _three(self._name, block, "blockSize"), _three(self._name, grid, "gridSize")
@@ -212,7 +213,7 @@ class TorchKernel:
         return made
 
     def _explain(self, error):
-        """An error of a launch, with the kernel's name in place of that of the text above."""
+        """Returns the error of a launch, with the kernel's name in place of the generated text's."""
         if self._way is None:
             return error
         return type(error)(str(error).replace(self._function.name, self._name))
@@ -221,7 +222,7 @@ class TorchKernel:
         warnings.warn("{}(...) was never launched: call launchRaw(blockSize=..., gridSize=...) on it".format(self._name), stacklevel=2)
 
     def _launch(self, block, grid, values):
-        """Runs grid groups of block threads, both of three numbers. `values`: a tuple of the arguments."""
+        """Runs `grid` groups of `block` threads, both of three numbers. `values` is a tuple of the arguments."""
         TorchLaunch(self, values).launchRaw(block, grid)
 
     def __repr__(self):
@@ -236,8 +237,8 @@ class DiffTensorView:
 
 
 def _converter(type_, where, way):
-    """Returns a function that makes a value what a call takes for a parameter of this type, structs by fields and pairs of tensors; None if
-    values are passed as they are. What it needs of the type is read here, once."""
+    """Returns a function that converts an argument for a parameter of this type, structs by fields and pairs of tensors; None if
+    arguments need no conversion. The type is read here, once."""
     if type_.full_name.startswith("DiffTensorView"):
         name = type_.name
 
@@ -248,8 +249,8 @@ def _converter(type_, where, way):
                 if len(value) != 2:
                     raise ValueError("{}: expected (value, gradient) for {}, got {} items".format(where, name, len(value)))
                 grad = value[1]
-                # torch gives the gradient of a sum as one number in the place of all elements. Each thread would read what the others
-                # have set to zero there, so the kernel gets a copy with room for each.
+                # torch gives the gradient of a sum as one number with strides of 0. Each thread would read what other threads have set to
+                # zero there, so the kernel gets a copy with memory for each element.
                 if way == "bwd" and hasattr(grad, "stride") and 0 in grad.stride():
                     grad = grad.contiguous()
                 return _slangpy.DiffPair(value[0], grad, True)
@@ -282,13 +283,13 @@ def _converter(type_, where, way):
 
 
 def _three(name, value, what):
-    """A tuple of 3 ints."""
+    """Returns a tuple of 3 ints."""
     if not isinstance(value, (tuple, list)) or len(value) != 3 or not all(isinstance(n, int) and not isinstance(n, bool) for n in value):
         raise ValueError("{}: {}: expected a tuple of 3 ints, got {!r}".format(name, what, value))
     return tuple(value)
 
 
-# CUDA's limits of a launch.
+# CUDA's limits for a launch.
 _MOST_THREADS, _MOST_GROUPS = (1024, 1024, 64), ((1 << 31) - 1, 65535, 65535)
 
 
@@ -307,7 +308,7 @@ class TorchLaunch(_slangpy._Launch):
     __slots__ = ()
 
     def launchTotal(self, totalSize: tuple[int, int, int], blockSize: tuple[int, int, int] = (32, 8, 1)) -> None:
-        """launchTotal(totalSize, blockSize=(32, 8, 1)): runs as many groups of blockSize threads as totalSize threads need."""
+        """launchTotal(totalSize, blockSize=(32, 8, 1)): runs the groups of blockSize threads that totalSize threads need."""
         name = self._kernel._name
         total, block = _three(name, totalSize, "totalSize"), _three(name, blockSize, "blockSize")
         _check_three(name, "totalSize", total)
@@ -315,7 +316,7 @@ class TorchLaunch(_slangpy._Launch):
         self.launchRaw(block, tuple((t + b - 1) // b for t, b in zip(total, block)))
 
     def autoLaunch(self, totalSize: tuple[int, int, int]) -> None:
-        """autoLaunch(totalSize): runs at least totalSize threads in groups that suit these sizes."""
+        """autoLaunch(totalSize): runs at least totalSize threads in groups whose size is chosen for totalSize."""
         total = _three(self._kernel._name, totalSize, "totalSize")
         block = (256, 1, 1) if total[1] == total[2] == 1 else (16, 16, 1) if total[2] == 1 else (8, 8, 4)
         self.launchTotal(total, block)

@@ -1,4 +1,4 @@
-"""Texts for looking at: tables of nested rows (slangpy.core.logging) and what Jupyter shows (slangpy.core.jupyter)."""
+"""Texts for people: tables of nested rows (slangpy.core.logging) and displays in Jupyter (slangpy.core.jupyter)."""
 from __future__ import annotations
 
 TYPE_CHECKING = False
@@ -10,13 +10,14 @@ if TYPE_CHECKING:
 
 
 class TableColumn:
-    """TableColumn(name, width, id): a column of a table: its title, its width, and the attribute, or function of a row, that it shows."""
+    """TableColumn(name, width, id): a column of a table: its title, its width, and the attribute, or function of a row, whose value it
+    shows."""
 
     def __init__(self, name: str, width: int, id: str | Callable[[Any], str]) -> None:
         self.name, self.width, self.id = name, width, id
 
     def text(self, row: Any) -> str:
-        """text(row): returns what the column shows of a row."""
+        """text(row): returns the text that the column shows for a row."""
         value = self.id(row) if callable(self.id) else row.get(self.id, "") if isinstance(row, dict) else getattr(row, self.id, "")
         return "" if value is None else str(value)
 
@@ -24,8 +25,8 @@ class TableColumn:
 def generate_table(
         columns: list[TableColumn], data: list[Any], children_id: Callable[[Any], list[Any] | None] | None = None, highlight: Any = None,
         filter: dict[str, bool] | None = None) -> str:
-    """Rows as text, below the columns' names. children_id(row) gives the rows below a row, which are indented. The row `highlight`
-    is marked. `filter`: False for the name of a column leaves it out."""
+    """Returns rows as text, below the columns' names. children_id(row) gives the rows below a row, which are indented. The row
+    `highlight` is marked. A column whose name is False in `filter` is left out."""
     shown = [c for c in columns if not filter or filter.get(c.name.lower(), filter.get(c.name, True))]
 
     def cell(text: str, width: int) -> str:
@@ -62,12 +63,12 @@ def _children(variable: Any) -> list[Any] | None:
 
 
 def bound_variables_table(data: list[Any], highlight: Any = None, filter: dict[str, bool] | None = None) -> str:
-    """A table of BoundVariables, those of fields indented."""
+    """Returns a table of BoundVariables, in which fields are indented."""
     return generate_table(_COLUMNS, data, _children, highlight, filter)
 
 
 def bound_call_table(data: Any, highlight: Any = None, filter: dict[str, bool] | None = None) -> str:
-    """A table of a BoundCall's variables."""
+    """Returns a table of a BoundCall's variables."""
     return bound_variables_table(data.values(), highlight, filter)
 
 
@@ -76,7 +77,7 @@ bound_runtime_call_table = bound_call_table
 
 
 def function_reflection(slang_function: Any) -> str:
-    """A function's declaration as text, such as "float add(float a, float b)"."""
+    """Returns a function's declaration as text, such as "float add(float a, float b)"."""
     if slang_function is None:
         return ""
     parameters = ", ".join("{} {}".format(_type(p.type), p.name) for p in slang_function.parameters)
@@ -84,7 +85,8 @@ def function_reflection(slang_function: Any) -> str:
 
 
 def mismatch_info(call: Any, function: Any, diagnostics: str | None = None) -> str:
-    """The text of an error about a call that fits no overload of a function: the overloads, the arguments, what the compiler says."""
+    """Returns the text of the error of a call that fits no overload of a function: the overloads, the arguments, and the compiler's
+    message."""
     reflected = getattr(function, "reflection", function)
     overloads = list(reflected.overloads) if getattr(reflected, "is_overloaded", False) else [reflected]
     lines = [diagnostics] if diagnostics else []
@@ -93,7 +95,7 @@ def mismatch_info(call: Any, function: Any, diagnostics: str | None = None) -> s
 
 
 def bound_exception_info(call: Any, concrete_function: Any, variable: Any = None, diagnostics: str | None = None) -> str:
-    """The text of an error about one argument of a call: the function, and the arguments with that one marked."""
+    """Returns the text of an error about one argument of a call: the function, and the arguments with the wrong one marked."""
     lines = [diagnostics] if diagnostics else []
     lines += ["Selected overload:", "  " + function_reflection(getattr(concrete_function, "reflection", concrete_function))]
     return "\n".join(lines + ["Python arguments:", bound_call_table(call, variable)])
@@ -103,7 +105,7 @@ def bound_exception_info(call: Any, concrete_function: Any, variable: Any = None
 
 
 def temp_dir() -> str:
-    """A folder for temporary files, which is removed when the program ends."""
+    """Returns a folder for temporary files, which is removed when the program ends."""
     import atexit
     import shutil
     import tempfile
@@ -124,8 +126,8 @@ def format_bitmap_png(bmp: Any) -> bytes:
 
 
 def format_texture_png(tex: Any) -> Any:
-    """Not in this version: there are no textures."""
-    raise NotImplementedError("bitmaps and textures are not in this version")
+    """Not in this version; raises NotImplementedError."""
+    raise NotImplementedError("format_texture_png is not in this version")
 
 
 class BreakableList:
@@ -143,17 +145,17 @@ class BreakableList:
 
 
 def comma_list(args: Iterable[Any]) -> BreakableList:
-    """A BreakableList with commas."""
+    """Makes a BreakableList with commas."""
     return BreakableList(args, ",")
 
 
 def spaced_list(args: Iterable[Any]) -> BreakableList:
-    """A BreakableList with spaces."""
+    """Makes a BreakableList with spaces."""
     return BreakableList(args)
 
 
 def pprint_all(p: Any, args: Iterable[Any]) -> None:
-    """Prints each item with a pretty printer: texts as they are, other objects in their own way."""
+    """Prints each item with a pretty printer: texts as they are, other objects by their own representation."""
     for arg in args:
         p.text(arg) if isinstance(arg, str) else p.pretty(arg)
 

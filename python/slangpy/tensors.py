@@ -6,12 +6,13 @@ from . import _slangpy
 
 
 class Uniforms(dict):
-    """The dict that Tensor.uniforms() returns, for looking at. As an argument of a call it stands for its tensor."""
+    """The dict that Tensor.uniforms() returns. Its items describe the tensor; as an argument of a call the dict stands for the
+    tensor."""
 
     def __init__(self, tensor):
         try:
             data = storage(tensor)
-        except ValueError:  # a view with gaps
+        except ValueError:  # views with gaps have no single range of bytes
             data = None
         super().__init__(_data=data, _shape=tuple(tensor.shape), _strides=tuple(tensor.strides), _offset=tensor.offset)
         self.tensor = tensor
@@ -21,7 +22,7 @@ class Uniforms(dict):
 
 
 class WriteBack:
-    """Copies a tensor into the numpy array that it was made from, after the call that changed it."""
+    """Copies a tensor into the numpy array that it was made from, after a call that changed it."""
 
     def __init__(self, tensor, array):
         self.tensor, self.array = tensor, array
@@ -31,7 +32,8 @@ class WriteBack:
 
 
 def transposed(cls, device, array):
-    """A tensor with the strides of a numpy array that is contiguous with its dimensions in another order; None for other arrays."""
+    """Returns a tensor with the strides of a numpy array that is contiguous with its dimensions in another order; None for other
+    arrays."""
     flags, strides = getattr(array, "flags", None), getattr(array, "strides", None)
     if not hasattr(flags, "c_contiguous") or flags.c_contiguous or not isinstance(strides, tuple) or array.dtype.names:
         return None
@@ -47,27 +49,27 @@ def transposed(cls, device, array):
 
 
 def representation(name, tensor):
-    """The repr() of a tensor, as SlangPy writes it. It does not read from the GPU."""
+    """Returns the repr() of a tensor in SlangPy's form. It does not read from the GPU."""
     try:
         dtype = tensor.dtype
-    except _slangpy.Error:  # the device was made before this process was forked: a repr() must not raise
+    except _slangpy.Error:  # the device was made before this process was forked, and repr() must not raise
         return "<slangpy.{}, of a device of another process>".format(name)
     has = ["true" if grad is not None else "false" for grad in (tensor.grad_in, tensor.grad_out)]
     return "{}(dtype={}, shape={}, has_grad_in={}, has_grad_out={})".format(name, type_representation(dtype), list(tensor.shape), *has)
 
 
 def type_representation(dtype):
-    """A Struct as SlangPy writes types: refl::Type(full_name="float", kind=scalar, shape=[])."""
+    """Returns a Struct in SlangPy's form for types: refl::Type(full_name="float", kind=scalar, shape=[])."""
     return 'refl::Type(full_name="{}", kind={}, shape={})'.format(dtype.full_name, dtype.struct.kind.name, list(dtype.shape))
 
 
-# (device, address, size) -> weak reference to the Buffer that stands for that memory. The references have no callbacks, because a
-# signal's exception would be lost in one.
+# (device, address, size) -> weak reference to the Buffer that stands for that memory. The references have no callbacks, because an
+# exception of a signal handler would be lost in one.
 _storages: dict = {}
 
 
 def note_storage(buffer):
-    """Returns the Buffer that stands for the memory of a buffer: the buffer itself if there was none yet."""
+    """Returns the Buffer that stands for the memory of a buffer, which is the buffer itself if there was none yet."""
     key = id(buffer.device), buffer.device_address, buffer.size
     reference = _storages.get(key)
     known = reference and reference()
@@ -108,7 +110,7 @@ def pixels_of_image(path, flip_y=False, linearize=False, scale=1.0, offset=0.0, 
         raise ImportError("load_from_image: this needs Pillow, which is not installed: pip install pillow") from error
     import numpy as np
 
-    if os.path.splitext(os.fspath(path))[1].lower() in (".exr", ".hdr"):  # Pillow does not read them
+    if os.path.splitext(os.fspath(path))[1].lower() in (".exr", ".hdr"):  # Pillow does not read these formats
         from .bitmap import Bitmap
 
         return _finished(np.array(Bitmap(path)), flip_y, linearize, scale, offset, grayscale)

@@ -1,4 +1,4 @@
-"""What command encoders record of textures: copies, uploads, clears, blits and mip levels."""
+"""The part of command encoders that records work on textures: copies, uploads, clears, blits and mip levels."""
 from __future__ import annotations
 
 import builtins
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _named(where: str, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any], defaults: dict[str, Any]) -> list[Any]:
-    """Returns the values of an overload's parameters."""
+    """Returns the values of an overload's parameters from a method's arguments."""
     if len(args) > len(names):
         raise TypeError("{}: Too many arguments: expected {}, got {}".format(where, len(names), len(args)))
     given = dict(zip(names, args))
@@ -44,7 +44,7 @@ def _of(texture: Any, where: str, name: str = "texture") -> Texture:
 
 
 def _rest(extent: Any, offset: Any, size: Any) -> tuple[int, int, int]:
-    """Returns an extent in which numbers of -1 and a missing extent are what is left of a mip level."""
+    """Returns an extent in which -1 and missing numbers are replaced by the rest of the mip level."""
     from .resources import _three
 
     at = _three(offset, "offset", 0)
@@ -59,6 +59,76 @@ def _colors(value: Any, name: str, kind: type) -> tuple[Any, ...]:
     if len(values) != 4:
         raise _slangpy.ArgumentValueError("argument '{}': expected four numbers, got {!r}".format(name, value))
     return tuple(kind(v) for v in values)
+
+
+# What scales and converts texels of integers, which the blits of GPUs' drivers do not average: {0} is the type of a channel that is read,
+# {1} the type of a texel that is written, {2} how the averages become such texels.
+_BLIT = """
+import slangpy;
+{1} near(int2 p, Texture2D<{0}4> source, int2 source_size, int2 size)
+{{
+    return {1}(source[int2((float2(p) + 0.5) * float2(source_size) / float2(size))]{2});
+}}
+{1} average(int2 p, Texture2D<{0}4> source, int2 source_size, int2 size, float up)
+{{
+    float2 at = (float2(p) + 0.5) * float2(source_size) / float2(size) - 0.5;
+    float2 w = frac(at);
+    int2 a = clamp(int2(floor(at)), int2(0), source_size - 1), b = clamp(int2(floor(at)) + 1, int2(0), source_size - 1);
+    float4 top = lerp(float4(source[a]), float4(source[int2(b.x, a.y)]), w.x);
+    float4 bottom = lerp(float4(source[int2(a.x, b.y)]), float4(source[b]), w.x);
+    return {1}(floor(lerp(top, bottom, w.y) + up){2});
+}}
+"""
+
+
+def _blit_integers(encoder: Any, dst: Any, src: Any, average: bool) -> bool:
+    """Scales and converts integers by a kernel. Returns whether it could: both are two-dimensional with one layer (on CUDA no layer of
+    others, whose type kernels must know), and the device can write such texels, or 32 bits a channel in their place."""
+    from .enums import Format
+    from .formats import get_format_info
+    from .resources import _STORED, TextureType, TextureUsage
+
+    device, views, sizes, infos = encoder.device, [], [], []
+    for t in (dst, src):
+        whole, r = getattr(t, "texture", t), getattr(t, "subresource_range", None)
+        layered = whole.type in (TextureType.texture_2d_array, TextureType.texture_cube, TextureType.texture_cube_array)
+        if whole.type != TextureType.texture_2d and (not layered or device.info.api_name == "CUDA"):
+            return False
+        if (r.layer_count if r else whole.layer_count) != 1:
+            return False
+        layer, mip = (r.layer, r.mip) if r else (0, 0)
+        views.append(whole.create_view(format=t.format, layer=layer, layer_count=1, mip=mip, mip_count=1))
+        sizes.append(whole.get_mip_size(mip))
+        infos.append(get_format_info(t.format))
+    (to, of), (written, read) = sizes, infos
+    count, format = written.channel_count, dst.format
+    if not _slangpy._format_support(device, format) & _STORED:
+        format = Format.__members__.get("{}32_{}".format("rgba"[:count], written.type.name if written.is_integer_format() else "float"))
+    if format is None or written.is_depth or not _slangpy._format_support(device, format) & _STORED:
+        return False
+    kinds = [("uint", "int", "float")[2 if not i.is_integer_format() else i.type.name == "sint"] for i in infos]
+    texel, swizzle = kinds[0] + (str(count) if count > 1 else ""), "." + "xyzw"[:count]
+    key = "slangpy_blit_{}_{}".format(kinds[1], texel)
+    modules = device.__dict__.setdefault("_blit_modules", {})
+    if key not in modules:
+        modules[key] = _slangpy.Module.load_from_source(device, key, _BLIT.format(kinds[1], texel, swizzle))
+    made, usage = views[0].texture, TextureUsage.shader_resource | TextureUsage.unordered_access
+    stored = format == dst.format and made.desc.usage & TextureUsage.unordered_access
+    target = views[0] if stored else device.create_texture(format=format, width=to.x, height=to.y, usage=usage)
+    values: dict[str, Any] = {"source": views[1], "source_size": _slangpy.int2(of.x, of.y), "size": _slangpy.int2(to.x, to.y),
+                              "_result": target, "_append_to": encoder}
+    if average:  # narrow integers are rounded and wide ones cut off, as texture units do it
+        values["up"] = 0.5 if read.channel_bit_count[0] < 32 else 0.0
+    from . import call_id
+
+    getattr(modules[key], "average" if average else "near")(call_id(), **values)
+    if format != dst.format:
+        _slangpy._texture_blit(views[0], target, 0, encoder)
+    elif not stored:
+        r = views[0].subresource_range
+        region = made._region(r.layer, r.mip, 1, None, (to.x, to.y, 1))
+        _slangpy._texture_copy(made, region, target, target._region(0, 0, 1, None, (to.x, to.y, 1)), encoder)
+    return True
 
 
 class TextureCommands:
@@ -93,7 +163,8 @@ class TextureCommands:
         def copy_texture(self, *args, **kwargs):
             """copy_texture(dst, dst_subresource_range, dst_offset, src, src_subresource_range, src_offset, extent=-1), or
             copy_texture(dst, dst_layer, dst_mip, dst_offset, src, src_layer, src_mip, src_offset, extent=-1): copies texels between
-            textures of formats of as many bits. Ranges are SubresourceRanges or dicts; extent: three sizes, -1 up to the end."""
+            textures whose formats have the same number of bits. Ranges are SubresourceRanges or dicts; extent: three sizes, where -1
+            goes to the end."""
             where = "CommandEncoder.copy_texture"
             by_range = ("dst", "dst_subresource_range", "dst_offset", "src", "src_subresource_range", "src_offset", "extent")
             by_layer = ("dst", "dst_layer", "dst_mip", "dst_offset", "src", "src_layer", "src_mip", "src_offset", "extent")
@@ -115,8 +186,8 @@ class TextureCommands:
 
         def upload_texture_data(self, *args, **kwargs):
             """upload_texture_data(texture, layer, mip, data), or upload_texture_data(texture, subresource_data), with `range` or with
-            `offset, extent, range` before the data: copies contiguous arrays, as they are now, to a texture. subresource_data: a list with
-            one array for each mip level of each layer, in order of layer, then mip."""
+            `offset, extent, range` before the data: copies contiguous arrays, with their current contents, to a texture.
+            subresource_data: a list with one array for each mip level of each layer, in order of layer, then mip."""
             from .resources import _three
 
             where = "CommandEncoder.upload_texture_data"
@@ -145,15 +216,15 @@ class TextureCommands:
     def copy_texture_to_buffer(
             self, dst: Buffer, dst_offset: int, dst_size: int, dst_row_pitch: int, src: Texture, src_layer: int, src_mip: int,
             src_offset: _Three = None, extent: _Three = None) -> None:
-        """copy_texture_to_buffer(dst, dst_offset, dst_size, dst_row_pitch, src, src_layer, src_mip, src_offset=0, extent=-1): copies texels
-        to bytes of a buffer, of which at most dst_size from dst_offset on. dst_row_pitch: bytes from one row to the next."""
+        """copy_texture_to_buffer(dst, dst_offset, dst_size, dst_row_pitch, src, src_layer, src_mip, src_offset=0, extent=-1): copies
+        texels to a buffer, to at most dst_size bytes from dst_offset on. dst_row_pitch: bytes from one row to the next."""
         self._copy_buffer(True, src, src_layer, src_mip, src_offset, extent, dst, dst_offset, dst_size, dst_row_pitch)
 
     def copy_buffer_to_texture(
             self, dst: Texture, dst_layer: int, dst_mip: int, dst_offset: _Three, src: Buffer, src_offset: int, src_size: int,
             src_row_pitch: int, extent: _Three = None) -> None:
-        """copy_buffer_to_texture(dst, dst_layer, dst_mip, dst_offset, src, src_offset, src_size, src_row_pitch, extent=-1): copies bytes of a
-        buffer, at most src_size from src_offset on, to texels. src_row_pitch: bytes from one row to the next."""
+        """copy_buffer_to_texture(dst, dst_layer, dst_mip, dst_offset, src, src_offset, src_size, src_row_pitch, extent=-1): copies at
+        most src_size bytes of a buffer, from src_offset on, to texels. src_row_pitch: bytes from one row to the next."""
         self._copy_buffer(False, dst, dst_layer, dst_mip, dst_offset, extent, src, src_offset, src_size, src_row_pitch)
 
     def _copy_buffer(self, to_buffer, texture, layer, mip, at, extent, buffer, offset, size, pitch):
@@ -177,16 +248,18 @@ class TextureCommands:
                                       0 if pitch == row else pitch, self)
 
     def clear_texture_float(self, texture: Texture, range: SubresourceRange | Mapping[str, int] | None = None, clear_value: _Four = 0.0) -> None:
-        """clear_texture_float(texture, range=None, clear_value=0): sets all texels of a texture of floats, unorm or snorm, or of the layers
-        and mip levels of a SubresourceRange or dict. clear_value: a float4, four numbers or one."""
+        """clear_texture_float(texture, range=None, clear_value=0): sets all texels of a texture of floats, unorm or snorm, or the texels
+        of a SubresourceRange or dict. clear_value: a float4, four numbers or one."""
         self._clear(texture, range, "f", _colors(clear_value, "clear_value", float))
 
     def clear_texture_uint(self, texture: Texture, range: SubresourceRange | Mapping[str, int] | None = None, clear_value: _Four = 0) -> None:
-        """clear_texture_uint(texture, range=None, clear_value=0): as clear_texture_float(), for formats of unsigned integers."""
+        """clear_texture_uint(texture, range=None, clear_value=0): sets texels as clear_texture_float() does, for formats of unsigned
+        integers."""
         self._clear(texture, range, "u", _colors(clear_value, "clear_value", int))
 
     def clear_texture_sint(self, texture: Texture, range: SubresourceRange | Mapping[str, int] | None = None, clear_value: _Four = 0) -> None:
-        """clear_texture_sint(texture, range=None, clear_value=0): as clear_texture_float(), for formats of signed integers."""
+        """clear_texture_sint(texture, range=None, clear_value=0): sets texels as clear_texture_float() does, for formats of signed
+        integers."""
         self._clear(texture, range, "i", _colors(clear_value, "clear_value", int))
 
     def _clear(self, texture, range, kind, value):
@@ -196,8 +269,9 @@ class TextureCommands:
     def clear_texture_depth_stencil(
             self, texture: Texture, range: SubresourceRange | Mapping[str, int] | None = None, clear_depth: bool = True, depth_value: float = 0.0, clear_stencil: bool = True,
             stencil_value: int = 0) -> None:
-        """clear_texture_depth_stencil(texture, range=None, clear_depth=True, depth_value=0, clear_stencil=True, stencil_value=0): sets depth
-        and stencil of all texels, or of those of a SubresourceRange or dict. A part of a format with both is cleared by a render pass."""
+        """clear_texture_depth_stencil(texture, range=None, clear_depth=True, depth_value=0, clear_stencil=True, stencil_value=0): sets
+        depth and stencil of all texels, or of the texels of a SubresourceRange or dict. If a format has both and only one is set, a
+        render pass clears it."""
         from .formats import get_format_info
 
         texture = _of(texture, "CommandEncoder.clear_texture_depth_stencil")
@@ -215,7 +289,8 @@ class TextureCommands:
 
     def blit(self, dst: Texture | TextureView, src: Texture | TextureView, filter: TextureFilteringMode | int = 1) -> None:
         """blit(dst, src, filter=TextureFilteringMode.linear): scales the first mip level of `src` to that of `dst`, and converts formats.
-        The samples of a multisampled texture are averaged. Texels that are integers or depths are not averaged: the nearest one is taken."""
+        The samples of a multisampled texture are averaged. Integers become other integers or floats by their values; averages of integers are
+        for textures of two dimensions. Of depths, and of integers in layers, the nearest texel is taken."""
         from .formats import get_format_info
 
         both: list[Any] = [getattr(t, "texture", t) for t in (dst, src)]
@@ -224,7 +299,13 @@ class TextureCommands:
             info = get_format_info(src.format)
             if both[1].desc.sample_count > 1 == both[0].desc.sample_count:
                 how = -1
-            elif info.is_integer_format() or info.is_depth_stencil():
+            elif info.is_depth_stencil():
+                how = 0
+            elif info.is_integer_format():
+                sizes = [w.get_mip_size(t.subresource_range.mip if hasattr(t, "subresource_range") else 0) for w, t in zip(both, (dst, src))]
+                converts = info.type != get_format_info(dst.format).type
+                if (converts or (how == 1 and sizes[0] != sizes[1])) and _blit_integers(self, dst, src, how == 1):
+                    return
                 how = 0
         _slangpy._texture_blit(dst, src, how, self)
 

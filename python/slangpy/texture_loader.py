@@ -26,8 +26,8 @@ __all__ = ["TextureLoader"]
 
 class _Options(_Data):
     """How a texture is made of a bitmap. load_as_normalized: integers are read as 0 to 1; load_as_srgb: a format that decodes sRGB is
-    taken where there is one; extend_alpha: rgb gets an alpha of 1; allocate_mips: there is room for all mip levels, and generate_mips
-    fills them; ya_handling: what becomes of luminance with alpha."""
+    used if there is one; extend_alpha: rgb gets an alpha of 1; allocate_mips: the texture has all mip levels, and generate_mips fills
+    them; ya_handling: how luminance with alpha is converted."""
 
     load_as_normalized: bool = True
     load_as_srgb: bool = True
@@ -111,8 +111,8 @@ class TextureLoader(Object):
         def load_textures(self, paths: Sequence[_Path], options: _AnyOptions | Sequence[_AnyOptions] | None = None) -> list[Texture]: ...
 
     def load_textures(self, *args: Any, **kwargs: Any) -> list[Texture]:
-        """load_textures(bitmaps, options=None) or load_textures(paths, options=None): returns a texture_2d of each. `options` serve all, or
-        are a list with those of each."""
+        """load_textures(bitmaps, options=None) or load_textures(paths, options=None): returns a texture_2d of each. `options` are for
+        all textures, or a list of options for each."""
         sources, options = _arguments("load_textures", "bitmaps", "paths", args, kwargs)
         bitmaps = _bitmaps(sources)
         if not isinstance(options, (list, tuple)):

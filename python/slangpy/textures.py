@@ -17,7 +17,7 @@ ALL_MIPS = 0xFFFFFFFF
 
 
 class ComparisonFunc(_IntEnum):
-    """How a sampler or a depth test compares."""
+    """The comparison of a sampler or a depth test."""
 
     never = 0
     less = 1
@@ -30,14 +30,14 @@ class ComparisonFunc(_IntEnum):
 
 
 class TextureFilteringMode(_IntEnum):
-    """How a sampler filters."""
+    """The filter of a sampler."""
 
     point = 0
     linear = 1
 
 
 class TextureAddressingMode(_IntEnum):
-    """What a sampler gives outside a texture."""
+    """The values that a sampler gives outside of a texture."""
 
     wrap = 0
     clamp_to_edge = 1
@@ -47,7 +47,7 @@ class TextureAddressingMode(_IntEnum):
 
 
 class TextureReductionOp(_IntEnum):
-    """How a sampler joins texels."""
+    """The way in which a sampler combines texels."""
 
     average = 0
     comparison = 1
@@ -95,15 +95,15 @@ class TextureAspect(_IntEnum):
 
 
 class YAHandling(_IntEnum):
-    """What becomes of images with one channel and alpha."""
+    """How images with one channel and alpha are converted."""
 
     expand_to_rgba = 0
     preserve_as_rg = 1
 
 
 class _Data(_Desc):
-    """Base of the descriptions here. A field that is a description may be given as a dict; each object has its own ones. Fields may also
-    be given in their order."""
+    """The base class of descriptions of textures, views and samplers. A field that is a description may be given as a dict;
+    objects do not share such fields. Fields may also be given in their order."""
 
     if not TYPE_CHECKING:
 
@@ -166,7 +166,7 @@ class TextureViewDesc(_Data):
 
 
 class SubresourceLayout(_Data):
-    """How a mip level of a texture lies in memory."""
+    """The layout of a mip level of a texture in memory."""
 
     size: uint3 = uint3(0)
     col_pitch: int = 0

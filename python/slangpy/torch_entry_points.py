@@ -64,7 +64,7 @@ def _vector(element, count):
 
 
 def _common(a, b):
-    """The type of a + b for two scalars, by the rule of C without promotion to int."""
+    """Returns the type of a + b for two scalars, by the rule of C without promotion to int."""
     if a == b:
         return a
     fa, fb = a.name in _FLOATS, b.name in _FLOATS
@@ -126,7 +126,7 @@ def _copy(value):
 
 
 def _each(function, *values):
-    """A function of numbers for vectors; a number stands for a vector of it."""
+    """Returns a function of numbers for vectors, in which a number stands for a vector of it."""
     n = max(len(v) for v in values if type(v) is list)
     return [function(*(v[i] if type(v) is list else v for v in values)) for i in range(n)]
 
@@ -143,11 +143,11 @@ def _put(target, places, value):
 
 
 def _round(x):
-    return float(round(x))  # to even, as Slang's
+    return float(round(x))  # rounds halves to even, as Slang's round() does
 
 
 def _guard(function):
-    """A function of math without its exceptions."""
+    """Returns a function of math that gives inf or NaN instead of exceptions."""
     def guarded(*args):
         try:
             return function(*args)
@@ -183,13 +183,13 @@ _RUNTIME = {
 # >>tensors
 
 def _dtype(element, torch):
-    """torch's dtype of a TorchTensor's elements."""
+    """Returns torch's dtype of a TorchTensor's elements."""
     scalar = element.element if element.kind == "vector" else element
     return getattr(torch, _DTYPES[scalar.name])
 
 
 class Host:
-    """What translated functions use of a module: its tensors' device, and its kernels."""
+    """The parts of a module that translated functions use: its tensors' device, and its kernels."""
 
     def __init__(self, module):
         self.module = module
@@ -198,7 +198,7 @@ class Host:
 
     @property
     def device(self):
-        """torch's device, as text."""
+        """torch's device as text."""
         if self._device is None:
             ordinals = [h.value for h in self.module._device.native_handles if h.type.name == "CUdevice"]
             self._device = "cuda:{}".format(ordinals[0] if ordinals else 0)
@@ -238,7 +238,7 @@ class Host:
 
 
 def _take(type_, value, where, host):
-    """A value of Python as a parameter of a host function."""
+    """Returns a value of Python as a parameter of a host function."""
     if type_.kind == "tensor":
         torch = __import__("sys").modules.get("torch")
         if torch is None or not isinstance(value, torch.Tensor):
@@ -280,7 +280,7 @@ def _take(type_, value, where, host):
 
 
 def _give(type_, value):
-    """A value of a host function as Python gets it: structs, arrays and vectors are tuples."""
+    """Returns a value of a host function in the form that Python gets: structs, arrays and vectors are tuples."""
     if type_.kind == "struct":
         return tuple(_give(t, value[name]) for name, t in type_.fields)
     if type_.kind in ("array", "vector"):
@@ -289,7 +289,7 @@ def _give(type_, value):
 
 
 class _Borrowing(Host):
-    """A Host for one call that was given tensors on the CPU: kernels get copies on the GPU, and what they write there comes back."""
+    """A Host for one call with tensors on the CPU: kernels get copies on the GPU, and the copies that they wrote are copied back."""
 
     def __init__(self, host):
         self.module, self.kernels, self._device, self.copies = host.module, host.kernels, host.device, []
@@ -306,9 +306,9 @@ class _Borrowing(Host):
     def give_back(self):
         for original, copy in self.copies:
             back, plain = copy.to("cpu"), original.detach()
-            same = (back == plain) | ((back != back) & (plain != plain))  # equal, or both no numbers
+            same = (back == plain) | ((back != back) & (plain != plain))  # equal, or both NaN
             if not bool(same.all()):
-                plain.copy_(back)  # a kernel wrote it: autograd notices
+                plain.copy_(back)  # a kernel wrote the copy; autograd notices this copy
 
 
 # >>translation
@@ -330,7 +330,7 @@ class _Value:
 
 
 class Translator:
-    """Translates host functions of a file. All share a namespace."""
+    """Translates the host functions of a file into one namespace."""
 
     def __init__(self, source: SourceFile, host: Host) -> None:
         self.source, self.host = source, host
@@ -340,7 +340,7 @@ class Translator:
     # types
 
     def type_of(self, words, known, place):
-        """The type that some tokens name; `known`: type parameters by name."""
+        """Returns the type that some tokens name; `known` has type parameters by name."""
         words = [w for w in words if w.text not in ("const", "static", "no_diff", "::")]
         if not words:
             raise place.fail("a type is missing")
@@ -387,11 +387,11 @@ class Translator:
         return made
 
     def number(self, words, known, place):
-        """The value of a constant expression."""
+        """Returns the value of a constant expression."""
         body = _Body(self, None, known, [*words, Token("end", "", place.path, place.line, True)])
         value = body.expression()
         try:
-            return int(eval(value.code, dict(self.names, **{"__builtins__": {}})))  # text that this file has made
+            return int(eval(value.code, dict(self.names, **{"__builtins__": {}})))  # this file has made the text, so that eval() is safe
         except Exception:
             raise place.fail("expected a constant number, got '{}'".format("".join(w.text for w in words))) from None
 
@@ -425,7 +425,7 @@ class Translator:
         return self._made[key]
 
     def entry(self, text):
-        """A host function as Python calls it."""
+        """Returns a host function in the form that Python calls."""
         name, types, returns = self.function(text, {})
         inner, host, label = self.names[name], self.host, text.name
         parameters = [p for p, _, _, _ in text.parameters]
@@ -465,7 +465,7 @@ def _is_on_cpu(value):
 
 
 def _placed(error, path, name):
-    """The same error with the Slang file and line in front."""
+    """Returns the same error with the Slang file and line in front."""
     line, trace = 0, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == path:
@@ -481,7 +481,7 @@ def _placed(error, path, name):
 
 
 def _balanced(words):
-    """Whether all brackets < are closed."""
+    """Returns whether all brackets < are closed."""
     depth = 0
     for word in words:
         depth += (word.text == "<") - (word.text == ">") - 2 * (word.text == ">>")
@@ -529,7 +529,7 @@ class _Body:
                 return scope[name]
         return None
 
-    # the whole
+    # the whole function
 
     def translate(self, name, types, returns):
         self.returns = returns
@@ -549,7 +549,7 @@ class _Body:
         exec(compile(tree, self.text.place.path, "exec"), self.owner.names)
 
     def block(self, work):
-        """Runs `work` in a scope of its own, one step to the right."""
+        """Runs `work` in a scope of its own, indented one step further."""
         self.scopes.append({})
         self.indent += 1
         before = len(self.lines)
@@ -560,7 +560,7 @@ class _Body:
         self.scopes.pop()
 
     def statement(self):
-        while self.word.text == "[":  # [unroll], [MaxIters(n)]
+        while self.word.text == "[":  # attributes such as [unroll] and [MaxIters(n)]
             self.at = _close(self.words, self.at) + 1
         word = self.word
         handler = getattr(self, "do_" + word.text, None) if word.kind == "name" else None
@@ -595,7 +595,7 @@ class _Body:
         return self.words[i].kind == "name"
 
     def simple(self):
-        """A declaration or an expression, without the ';'."""
+        """Translates a declaration or an expression, without the ';'."""
         if self.is_declaration():
             return self.declaration()
         word = self.word
@@ -644,7 +644,7 @@ class _Body:
                 self.at = _close(self.words, self.at) + 1
             type_ = self.owner.type_of([*base, *self.words[suffix:self.at]], self.known, place)
             value = self.expression() if self.has("=") else None
-            if value is None and self.word.text == "(":  # Type name(arguments)
+            if value is None and self.word.text == "(":  # a declaration Type name(arguments)
                 self.next()
                 value = self.construct(type_, self.arguments(")"), name)
             self.define(name, type_, value)
@@ -704,7 +704,7 @@ class _Body:
         self.loops.pop()
 
     def do_do(self, word):
-        """The condition stands behind the body, and is asked at each `continue` too."""
+        """Translates a do loop. Its condition stands behind the body, and is evaluated at each `continue` too."""
         self.emit("while True:", word.line)
         start = self.at
         end = _close(self.words, start) + 1 if self.word.text == "{" else None
@@ -822,7 +822,7 @@ class _Body:
         return self.postfix(self.primary())
 
     def elementwise(self, code, values, scalar):
-        """An expression over numbers, `code` with a {} for each, carried out for each component."""
+        """Returns an expression over numbers, `code` with a {} for each, that is carried out for each component."""
         count = max((v.type.count for v in values if v.type.kind == "vector"), default=0)
         if not count:
             return _Value(code.format(*(v.code for v in values)), scalar)
@@ -864,7 +864,7 @@ class _Body:
         return self.elementwise("_to_{}({})".format(name, code), [a, b], scalar)
 
     def convert(self, value, type_, word):
-        """The value as another type."""
+        """Returns the value converted to another type."""
         have = value.type
         if have == type_:
             return value
@@ -887,7 +887,7 @@ class _Body:
         raise word.fail("expected {}, got {}".format(type_.name, have.name))
 
     def construct(self, type_, items, word, braces=False):
-        """Type(items), or braces of that type."""
+        """Returns the value of Type(items), or of braces with that type."""
         if not items:
             return _Value(self.zero(type_), type_)
         if type_.kind == "scalar" and len(items) == 1:
@@ -964,7 +964,7 @@ class _Body:
 
     def named(self, word):
         name = word.text
-        while self.word.text == "::":  # namespaces are not told apart
+        while self.word.text == "::":  # names are looked up without their namespaces
             self.next()
             name = self.next().text
         if name in ("true", "false"):
@@ -990,7 +990,7 @@ class _Body:
         return self.call(word, name)
 
     def of_type(self, word):
-        """Type(...), Type.alloc(...)"""
+        """Translates Type(...) and Type.alloc(...)."""
         start = self.at - 1
         if self.word.text == "<":
             self.at = _close(self.words, self.at) + 1
@@ -1113,7 +1113,7 @@ class _Body:
         raise word.fail("the host function calls '{}({})', which is not known here".format(name, ", ".join(i.type.name for i in items)))
 
     def infer(self, function, items, given, word):
-        """The type parameters of a generic function, by name; None where they do not fit."""
+        """Returns the type parameters of a generic function, by name; None if they do not fit."""
         known = {}
         names = []
         for part in split_commas([w for w in function.generic[1:-1]]) if function.generic else []:
@@ -1131,7 +1131,7 @@ class _Body:
         return known if all(n in known for n in names) else None
 
     def dispatch(self, word):
-        """__dispatch_kernel(kernel, blocks, threads)(arguments)"""
+        """Translates __dispatch_kernel(kernel, blocks, threads)(arguments)."""
         self.next("(")
         start = self.at
         while self.word.text != ",":

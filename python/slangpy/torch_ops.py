@@ -21,7 +21,8 @@ _DTYPES = {"bool": "bool", "int8_t": "int8", "int16_t": "int16", "int": "int32",
 
 
 def _shape_of(type_, name):
-    """The scalar's name and the sizes that a type has beyond the dimensions of a call; None for the sizes of what takes whole tensors."""
+    """Returns the scalar's name and the sizes that a type has beyond the dimensions of a call; None for the sizes of a type that takes
+    whole tensors."""
     text = type_.full_name
     if type_.kind.name in ("scalar", "vector", "matrix"):
         sizes = tuple(int(n) for n in type_.shape)
@@ -54,11 +55,12 @@ class _Parameter:
 
 def torch_op(function: Function, *, name: str | None = None, numbers: Sequence[str] = ()) -> Callable[..., Any]:
     """torch_op(function, *, name=None, numbers=()): makes an operator of torch (torch.library.custom_op) of a Slang function of numbers,
-    vectors, matrices and arrays. It gives what function(...) gives, and torch.compile, torch.export and fake tensors know its result's shape
-    without a call, so that they keep it in their graphs. Out parameters are no arguments: the operator returns the result and their values, as
-    a tuple if there are several. It takes part in autograd if the function is [Differentiable]. `name`: "namespace::name" of the operator,
-    "slangpy::function_1" otherwise. `numbers`: the names of parameters that are given as Python numbers; all others are tensors. A TypeError
-    for a function with overloads, inout parameters or other types; an ImportError without torch."""
+    vectors, matrices and arrays. It gives what function(...) gives, and torch.compile, torch.export and fake tensors know its result's
+    shape without a call, so that they keep it in their graphs. Out parameters are no arguments: the operator returns the result and
+    their values, as a tuple if there are several. It takes part in autograd if the function is [Differentiable]. `name`:
+    "namespace::name" of the operator, "slangpy::function_1" otherwise. `numbers` is the names of parameters that are given as Python
+    numbers; all others are tensors. A TypeError for a function with overloads, inout parameters or other types; an ImportError without
+    torch."""
     try:
         import torch  # type: ignore[import-not-found,unused-ignore]
     except ImportError as error:
@@ -115,7 +117,7 @@ def torch_op(function: Function, *, name: str | None = None, numbers: Sequence[s
     floats = [p for p in tensors if p.scalar in ("half", "float", "double")]
 
     def backward_call(gradients, values, wanted):
-        """The gradients of the tensors in `wanted`; `values` of all tensors and then all numbers."""
+        """Returns the gradients of the tensors in `wanted`; `values` has all tensors and then all numbers."""
         given = dict(zip((p.name for p in [*tensors, *(p for p in inputs if p.number)]), values))
         made, pairs = [], {}
         for p, want in zip(floats, wanted):
@@ -142,7 +144,7 @@ def torch_op(function: Function, *, name: str | None = None, numbers: Sequence[s
         known = dict(zip((p.name for p in tensors), values))
         return [torch.empty(known[p.name].shape, dtype=known[p.name].dtype, device=known[p.name].device) for p, want in zip(floats, wanted) if want]
 
-    def setup(ctx, inputs, output):  # torch gives these by name
+    def setup(ctx, inputs, output):  # torch passes these arguments by name
         given = named(inputs)
         ctx.save_for_backward(*(given[p.name] for p in tensors))
         ctx.scalars = [given[p.name] for p in all_numbers]

@@ -1,4 +1,4 @@
-"""The text of a Slang file for torch_entry_points: its tokens after preprocessing, and what it declares at its top level."""
+"""The text of a Slang file for torch_entry_points: its tokens after preprocessing, and the declarations at its top level."""
 from __future__ import annotations
 
 import os
@@ -33,12 +33,12 @@ class Token:
         self.kind, self.text, self.path, self.line, self.starts_line = kind, text, path, line, starts_line
 
     def fail(self, text):
-        """A SourceError at this place."""
+        """Returns a SourceError at the token's file and line."""
         return SourceError("{}:{}: {}".format(self.path, self.line, text))
 
 
 def tokens_of(text: str, path: str) -> list[Token]:
-    """The words of a text, without comments. The last one is empty, of kind "end"."""
+    """Returns the words of a text, without comments. The last one is empty, of kind "end"."""
     made, line, starts = [], 1, True
     for match in _TOKEN.finditer(text):
         kind, word = match.lastgroup or "other", match.group()
@@ -53,7 +53,7 @@ def tokens_of(text: str, path: str) -> list[Token]:
 
 
 class _Preprocessor:
-    """Carries out the directives of a text. Macros with parameters stay as they are."""
+    """Carries out the preprocessor directives of a text. Macros with parameters stay as they are."""
 
     def __init__(self, macros, folders):
         self.macros = {name: tokens_of(value, "defines")[:-1] for name, value in macros.items()}
@@ -67,7 +67,7 @@ class _Preprocessor:
         return None
 
     def find_module(self, name, path):
-        """The file of `import name` or `#include "name"`, or None."""
+        """Returns the file of `import name` or `#include "name"`, or None."""
         name = name.strip()
         if name.startswith('"'):
             name = name[1:-1]
@@ -77,13 +77,13 @@ class _Preprocessor:
         return next(filter(None, (self.find(n, path) for n in names)), None)
 
     def read(self, path):
-        """The tokens of a file, those of its #include files among them."""
+        """Returns the tokens of a file and of its #include files."""
         if path in self.seen:
             return []
         self.seen.add(path)
         with open(path, encoding="utf-8", errors="replace") as f:
             words = tokens_of(f.read(), path)
-        out, taken, i = [], [], 0  # taken: for each open #if, whether it is read, and whether an earlier part was
+        out, taken, i = [], [], 0  # taken: for each open #if, whether its text is read, and whether an earlier part was
         while words[i].kind != "end":
             word = words[i]
             if word.text == "#" and word.starts_line:
@@ -128,7 +128,7 @@ class _Preprocessor:
                 out.extend(self.read(found) if found else [])
 
     def holds(self, words):
-        """Whether the expression of an #if is true."""
+        """Returns whether the expression of an #if is true."""
         text, i = [], 0
         while i < len(words):
             if words[i].text == "defined":
@@ -145,13 +145,14 @@ class _Preprocessor:
         if not re.fullmatch(r"[-+*/%<>=!()\s\dxXa-fA-F&|^~]*|(?:[-+*/%<>=!()\s\dxXa-fA-F&|^~]|and|or|not)*", joined):
             return False
         try:
-            return bool(eval(joined, {"__builtins__": {}}))  # numbers and operators alone
+            return bool(eval(joined, {"__builtins__": {}}))  # the text has only numbers and operators
         except Exception:
             return False
 
 
 class FunctionText:
-    """A function of the file: its name, the tokens of its return type, its parameters as (name, tokens of the type), and of its body."""
+    """A function of the file: its name, the tokens of its return type, its parameters as (name, tokens of the type), and the tokens of
+    its body."""
 
     def __init__(self, name, attributes, generic, returns, parameters, body, place):
         self.name, self.attributes, self.generic, self.returns = name, attributes, generic, returns
@@ -159,7 +160,7 @@ class FunctionText:
 
 
 def _close(words, i):
-    """The index of the bracket that closes the one at `i`."""
+    """Returns the index of the bracket that closes the one at `i`."""
     open_, depth = words[i].text, 0
     close = {"(": ")", "[": "]", "{": "}", "<": ">"}[open_]
     while i < len(words):
@@ -192,14 +193,14 @@ def split_commas(words: Sequence[Token]) -> list[list[Token]]:
 
 
 def parse_declarator(words: Sequence[Token]) -> tuple[str, list[Token], list[Token]]:
-    """The name, type and default value of a parameter or field: `TorchTensor<T> tensors[3] = ...`."""
+    """Returns the name, type and default value of a parameter or field: `TorchTensor<T> tensors[3] = ...`."""
     words = [w for w in words if w.text not in _MODIFIERS]
     default: list[Token] = []
     for i, word in enumerate(words):
         if word.text == "=":
             words, default = words[:i], list(words[i + 1:])
             break
-        if word.text == ":" and i > 1:  # a semantic
+        if word.text == ":" and i > 1:  # a semantic follows
             words = words[:i]
             break
     if len(words) > 2 and words[1].text == ":":  # `name : Type`
@@ -221,7 +222,7 @@ class SourceFile:
 
     def __init__(self, path: str, macros: Mapping[str, str], folders: Sequence[str]) -> None:
         self.path, self.folders, self.macros = os.path.abspath(path), list(folders), macros
-        self.files: dict[str, int] = {}  # all files that it consists of, and when they were changed last
+        self.files: dict[str, int] = {}  # all files that the text consists of, and the times of their last changes
         self.has_entry_points, self._parsed = False, False
         self.functions: dict[str, list[FunctionText]] = {}
         self.structs: dict[str, list[tuple[str, list[Token]]]] = {}
@@ -230,7 +231,7 @@ class SourceFile:
         self._find_files(self.path)
 
     def _find_files(self, path):
-        """Fills `files` without reading more of them than their imports."""
+        """Fills `files`; of each file only the imports are read."""
         if path in self.files:
             return
         self.files[path] = os.stat(path).st_mtime_ns
@@ -244,7 +245,7 @@ class SourceFile:
                 self._find_files(found)
 
     def parse(self) -> None:
-        """Fills `functions`, `structs`, `aliases` and `constants`, once. A SourceError for a text that is not understood."""
+        """Fills `functions`, `structs`, `aliases` and `constants`, once. Raises a SourceError for a text that is not understood."""
         if not self._parsed:
             self._parsed = True
             try:
@@ -334,7 +335,7 @@ class SourceFile:
         return min(end + 1, len(words) - 1)
 
     def _declaration(self, words, i, attributes):
-        """A function or a constant."""
+        """Reads a function or a constant."""
         start = i
         while words[i].kind != "end" and words[i].text not in ("(", "=", ";", "{"):
             i = _close(words, i) + 1 if words[i].text in ("[", "<") else i + 1

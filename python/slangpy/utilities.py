@@ -52,7 +52,7 @@ class Timer:
         self.reset()
 
     def reset(self) -> None:
-        """reset(): begins anew."""
+        """reset(): sets the time to 0."""
         self._start = time.monotonic_ns()
 
     def elapsed_ns(self) -> float:

@@ -13,8 +13,8 @@ __all__ = ["vmapping"]
 
 
 class vmapping(tuple):
-    """vmapping(*dims): a parameter whose argument is run over: its dimension i is dimension dims[i] of the call. vmapping((0, 1)) is
-    vmapping(0, 1)."""
+    """vmapping(*dims): the mapping of a parameter whose argument the call runs over: dimension i of the argument is dimension dims[i]
+    of the call. vmapping((0, 1)) is the same as vmapping(0, 1)."""
 
     __slots__ = ()
 
@@ -30,11 +30,11 @@ class vmapping(tuple):
 
 
 def _entry_text(entry):
-    """An entry of declare() as it is written."""
+    """Returns an entry of declare() in the form in which it is written."""
     return getattr(entry, "full_name", None) or getattr(entry, "__name__", None) or repr(entry)
 
 
 def declared_text(by_position, by_name):
-    """Returns ".declare(vmapping(0, 1), b=float3)" for what a function's declare() was given."""
+    """Returns ".declare(vmapping(0, 1), b=float3)" for the arguments of a function's declare()."""
     entries = [_entry_text(e) for e in by_position] + ["{}={}".format(name, _entry_text(e)) for name, e in by_name.items()]
     return ".declare({})".format(", ".join(entries))

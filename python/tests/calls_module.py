@@ -1,4 +1,4 @@
-"""What the test_calls files share: modules of Slang functions as fixtures, and random arrays."""
+"""Modules of Slang functions as fixtures, and random arrays, for all test_calls files."""
 import numpy as np
 import pytest
 
@@ -91,7 +91,7 @@ def io(load):
 
 
 def as_lists(value):
-    """Vectors, matrices and lists as nested lists."""
+    """Returns vectors, matrices and lists as nested lists."""
     if isinstance(value, (bool, int, float, dict)):
         return value
     return [as_lists(value[i]) for i in range(len(value))]

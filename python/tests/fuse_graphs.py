@@ -1,5 +1,5 @@
-"""Random graphs of calls for test_fuse.py, run by three means: fused, unfused (each step a call of its own, with a tape for
-gradients), and in numpy with dual numbers in float64."""
+"""Random graphs of calls for test_fuse.py. Each graph runs in three ways: fused, unfused (each step is a call, with a tape for
+gradients), and in numpy in float64 with dual numbers."""
 import random
 
 import numpy as np
@@ -96,7 +96,7 @@ F, V, C, P, I = "float", "float2", "float3", "Pair", "int"
 
 
 def steps(m):
-    """The steps. `fused` gets traced values, the reference gets lists of Duals."""
+    """Returns the steps that a graph may have. In the fused run they get traced values, in the reference lists of Duals."""
     return {
         "mul": ([F, F], [F], m.mul, "mul", lambda x, y: [[x[0] * y[0] * 0.5]]),
         "wave": ([F], [F], m.wave, "wave", lambda x: [[(x[0] * 2).sin()]]),
@@ -159,7 +159,7 @@ class Graph:
                 elif t == I and (not known or rng.random() < 0.5):
                     operands.append(rng.randint(-3, 3))
                 elif known:
-                    # late values more often, so that chains are deep
+                    # Late values are chosen more often, so that chains get deep.
                     operands.append(known[int(len(known) * rng.random() ** 0.5)])
             if len(operands) == len(wanted) and any(isinstance(o, tuple) for o in operands):
                 self.steps.append((name, operands))
@@ -190,7 +190,7 @@ class Graph:
         return space["graph"]
 
     def reference(self, table, data):
-        """Values and derivatives of the outputs: for each a list of Duals. data[i]: (n, components) float64."""
+        """Returns values and derivatives of the outputs, a list of Duals for each. data[i] has the shape (n, components) and float64."""
         total = sum(SIZES[t] for t in self.inputs)
         values, at = [], 0
         for t, x in zip(self.inputs, data):
@@ -222,7 +222,7 @@ def element(m, kind):
 
 
 def upload(device, m, kind, data):
-    """A tensor of that type over data of (n, components)."""
+    """Returns a tensor of that type over data of the shape (n, components)."""
     if kind == I:
         return spy.Tensor.from_numpy(device, data[:, 0].astype(np.int32))
     t = spy.Tensor.empty(device, shape=(len(data),), dtype=element(m, kind))
@@ -247,7 +247,7 @@ def constant(device, kind, value, n):
 
 
 def unfused(graph, table, device, m, data, seeds):
-    """Each step is a call of its own. Returns outputs, and gradients of the inputs by a tape."""
+    """Makes a call for each step. Returns the outputs, and the gradients of the inputs, which a tape gives."""
     n = len(data[0])
     tensors = [[upload(device, m, t, x) if t == I else with_zero_grads(upload(device, m, t, x))] for t, x in zip(graph.inputs, data)]
     tape = []
@@ -291,7 +291,7 @@ def fused(graph, function, device, m, data, seeds):
 
 
 def check(seed, device, m, table, elements=9):
-    """Makes one graph and compares its three runs. Returns a set of the steps that it had."""
+    """Makes one graph and compares its three runs. Returns the set of its steps."""
     rng = random.Random(seed)
     graph = Graph(rng, table)
     r = np.random.default_rng(seed)

@@ -1,7 +1,5 @@
-"""The API that SlangPy's scripts use: signatures and keyword names, one line each.
-
-D1, D3-D6, D10, M1-M6, M8, M9, M11, B1, I3, C8, K4, K5, E1, E2, W5: what these names do is tested in their own files.
-"""
+"""The API that SlangPy's scripts use: one line for each signature and its keyword names. Other files test what these names do. Features
+D1, D3-D6, D10, M1-M6, M8, M9, M11, B1, I3, C8, K4, K5, E1, E2, W5."""
 import pathlib
 
 import numpy as np
@@ -89,7 +87,7 @@ def test_line(api, line):
 
 
 def test_shared_storage(device):
-    """A tensor's storage is its memory, and nothing else's layout. (Feature B1.)"""
+    """A tensor's storage is the tensor's memory and has no layout of its own. (Feature B1.)"""
     t = spy.Tensor.zeros(device, (2, 2), "int")
     t.storage.copy_from_numpy(np.int32([1, 2, 3, 4]))
     assert t.to_numpy().tolist() == [[1, 2], [3, 4]] and t[1].storage is t.storage and t[1].offset == 2
@@ -98,7 +96,7 @@ def test_shared_storage(device):
 
 
 def test_typed_cursor(device, api):
-    """A buffer of bytes as elements of a type; written ones are applied. (Feature K5.)"""
+    """A buffer of bytes is written as elements of a type, by a cursor and apply(). (Feature K5.)"""
     b = device.create_buffer(element_count=4, struct_size=8, data=np.zeros(32, np.uint8))
     cursor = spy.BufferCursor(device.info.type, api["item"], b)
     assert cursor.element_count == 4
@@ -113,7 +111,7 @@ def test_typed_cursor(device, api):
 
 
 def test_encoder_signatures(device, api):
-    """Clears by range, copies and uploads by keyword. (Feature E1.)"""
+    """Encoders clear by range, and copy and upload by keyword. (Feature E1.)"""
     a, b = api["buf"](), api["buf"]()
     e = device.create_command_encoder()
     e.copy_buffer(dst=b, dst_offset=0, src=a, src_offset=4, size=28)

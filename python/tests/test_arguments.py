@@ -1,4 +1,4 @@
-"""Arguments of more kinds: lists of dicts, addresses; what `_result` can be."""
+"""Lists of dicts and addresses as arguments, and values of `_result`."""
 import numpy as np
 import pytest
 
@@ -99,7 +99,7 @@ class Foreign:
 
 
 def test_addresses(m):
-    """A pointer takes a tensor, a buffer, an int, or what knows its address. (Feature C11.)"""
+    """A pointer takes a tensor, a buffer, an int, or an object that has an address. (Feature C11.)"""
     data = np.arange(8, dtype=np.float32)
     t, b = spy.Tensor.from_numpy(m.device, data), m.device.create_buffer(data=data)
     for p in (t, b, t.device_address, b.device_address, Memory(t), Foreign(t), np.uint64(t.device_address)):
@@ -113,7 +113,7 @@ def test_addresses(m):
 
 
 def test_bad_addresses(m):
-    """Negative numbers, floats and too large numbers are no addresses; addresses are no other parameter's. (Feature C11.)"""
+    """Negative numbers, floats and too large numbers are refused as addresses, and only pointers take addresses. (Feature C11.)"""
     class Odd:
         device_address = "here"
 
@@ -135,7 +135,7 @@ def test_bad_addresses(m):
 
 
 def test_results_by_name(m):
-    """'numpy', 'tensor', their classes; other words are refused by name. (Feature R2.)"""
+    """`_result` takes 'numpy', 'tensor' and their classes; the error for another word has the word. (Feature R2.)"""
     x = np.float32([1, 2, 3])
     for how, kind in (("numpy", np.ndarray), (np.ndarray, np.ndarray), ("tensor", spy.Tensor), (spy.Tensor, spy.Tensor), (spy.NDBuffer, spy.NDBuffer)):
         for result in (m.add(x, 1, _result=how), m.add.return_type(how)(x, 1)):

@@ -1,4 +1,4 @@
-"""Arrays of other libraries as arguments and as sources of tensors: C3, T1, T3, B6; numpy is the reference."""
+"""Arrays of other libraries as arguments and as sources of tensors, compared with numpy. Features C3, T1, T3, B6."""
 import array
 import ctypes
 import gc
@@ -80,7 +80,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_from_numpy_of_each_type_and_layout(device, dtype, layout):
-    """What goes in comes back, whatever the strides and the byte order. (Features B2, B3, B6.)"""
+    """An array becomes a tensor and comes back unchanged, whatever its strides and byte order. (Features B2, B3, B6.)"""
     a = LAYOUTS[layout](sample(np.random.default_rng(len(layout)), (3, 4, 5), dtype))
     back = spy.Tensor.from_numpy(device, a).to_numpy()
     assert back.dtype == a.dtype.newbyteorder("=") and back.shape == a.shape
@@ -88,7 +88,7 @@ def test_from_numpy_of_each_type_and_layout(device, dtype, layout):
 
 
 def random_view(rng, a):
-    """A view of an array with random steps, starts and order of dimensions."""
+    """Returns a view of an array with random steps, starts and order of dimensions."""
     index = tuple(slice(None, None, int(rng.choice([1, 1, 2, -1, -2]))) for _ in range(a.ndim))
     return a[index].transpose(rng.permutation(a.ndim))
 
@@ -111,7 +111,7 @@ def test_number_types_convert_to_the_parameter(module, dtype):
     rng = np.random.default_rng(5)
     a = sample(rng, (4, 3), np.dtype(dtype).newbyteorder("=")).astype(dtype)
     if a.dtype.itemsize == 4 and a.dtype.kind in "iu":
-        a //= 1000  # floats hold these
+        a //= 1000  # floats hold the numbers below 1000 exactly
     result = module.twice(a, _result="numpy")
     np.testing.assert_allclose(result, 2 * a.astype(np.float64).astype(np.float32), rtol=1e-6)
 
@@ -180,7 +180,7 @@ def test_any_buffer_is_an_array(device, module, kind):
     value, expected = buffers()[kind]
     expected = np.array(expected, "f4")
     np.testing.assert_array_equal(spy.Tensor.from_numpy(device, value).to_numpy(), expected)
-    if kind == "bytes":  # as an argument they are no numbers, until somebody says so
+    if kind == "bytes":  # bytes are refused as an argument until they are viewed as numbers
         with pytest.raises(TypeError, match="twice: argument 'x': Unsupported type <class 'bytes'>: numpy.frombuffer"):
             module.twice(value)
         value = np.frombuffer(value, np.uint8)
@@ -198,10 +198,10 @@ def test_ctypes_structs_are_struct_arguments(module):
 
 @pytest.mark.filterwarnings("ignore:A builtin ctypes object")
 def test_ctypes_structs_fill_a_struct_by_names(device, module):
-    """Order, packing and types of the fields are the array's own. (Feature B6.)"""
+    """The order, packing and types of the fields may differ from those of the Slang struct. (Feature B6.)"""
     points = (Point * 3)(Point(3, 1, 2), Point(6, 4, 5), Point(9, 7, 8))
     tensor = spy.Tensor.from_numpy(device, points, dtype=module.Pixel)
-    assert tensor.to_numpy().tolist() == [(1, 2, 3), (4, 5, 6), (7, 8, 9)]
+    assert tensor.to_numpy(structured=True).tolist() == [(1, 2, 3), (4, 5, 6), (7, 8, 9)]
 
 
 @pytest.mark.parametrize("way", ["__array__", "__array_interface__"])
@@ -232,7 +232,7 @@ OUT = {
 
 @pytest.mark.parametrize("kind", OUT)
 def test_out_arrays_are_filled_whatever_their_layout(module, kind):
-    """A writable array passed to out is filled when the call returns; what lies between its elements stays."""
+    """A writable array that is passed to an out parameter is filled when the call returns; bytes between its elements stay as they were."""
     x = np.random.default_rng(3).random((3, 4)).astype("f4")
     out = OUT[kind]()
     module.store(x, out)
@@ -294,7 +294,7 @@ def test_structured_arrays_by_field_names(device, module, order, step):
     a["inner"]["a"], a["inner"]["b"] = rng.random(a.shape + (2, 3)), rng.integers(-99, 99, a.shape + (2,))
     tensor = spy.Tensor.from_numpy(device, a, dtype=module.Mixed)
     assert tensor.shape == a.shape
-    back = tensor.to_numpy()
+    back = tensor.to_numpy(structured=True)
     for name in ("l", "kind", "flag", "d"):
         np.testing.assert_array_equal(back[name], a[name])
     for x, y in [(back["m"], a["m"]), (back["position"], a["position"]), (back["inner"]["a"], a["inner"]["a"]),
@@ -317,13 +317,13 @@ def test_fields_out_of_order(device, module):
     np.testing.assert_array_equal(module.luma(a, _result="numpy"), [17, 38])
     module.brighten(a, 2.0)
     assert [tuple(p) for p in a[["r", "g", "b"]]] == [(2, 4, 1), (8, 7, 4)]
-    assert spy.Tensor.from_numpy(device, a, dtype=module.Pixel).to_numpy().tolist() == [(2, 4, 1), (8, 7, 4)]
+    assert spy.Tensor.from_numpy(device, a, dtype=module.Pixel).to_numpy(structured=True).tolist() == [(2, 4, 1), (8, 7, 4)]
 
 
 def test_soa_dict_fills_structs(device, module):
     tensor = spy.Tensor.zeros(device, (3,), module.Pixel)
     tensor.copy_from_numpy({"g": np.array([4, 5, 6]), "r": np.array([1., 2, 3]), "b": array.array("f", [7, 8, 9])})
-    assert tensor.to_numpy().tolist() == [(1, 4, 7), (2, 5, 8), (3, 6, 9)]
+    assert tensor.to_numpy(structured=True).tolist() == [(1, 4, 7), (2, 5, 8), (3, 6, 9)]
 
 
 # >>refusals
@@ -382,7 +382,7 @@ def test_read_only_arrays_are_refused_as_outputs(module):
     (lambda: np.zeros(3, [("r", "f4"), ("g", "f4"), ("b", "f4"), ("a", "f4")]), "Pixel has no field 'a'; expected 'r', 'g', 'b'"),
     (lambda: np.zeros(4, [("r", "f4"), ("g", "f4"), ("b", "f4")]), "field 'r': Shape mismatch: expected 3 numbers, got 4"),
     (lambda: np.zeros(3, [("r", "f4", (2,)), ("g", "f4"), ("b", "f4")]), "Shape mismatch: expected 3 numbers, got 6"),
-    (lambda: np.zeros(10, "f4"), "Shape mismatch: expected 9 numbers, got 10"),
+    (lambda: np.zeros(10, "f4"), "Shape mismatch: expected at most 36 bytes, got 40"),
     (lambda: 5, "expected an array"),
     (lambda: "text", "expected an array"),
     (lambda: {"r": np.zeros(3), "g": np.zeros(3), "b": "no"}, "field 'b': expected an array"),
@@ -391,25 +391,26 @@ def test_data_that_does_not_fit_a_struct(device, module, data, text):
     tensor = spy.Tensor.full(device, (3,), {"r": 1, "g": 2, "b": 3}, module.Pixel)
     with pytest.raises((TypeError, ValueError, OverflowError), match=text):
         tensor.copy_from_numpy(data())
-    assert tensor.to_numpy().tolist() == [(1, 2, 3)] * 3
+    assert tensor.to_numpy(structured=True).tolist() == [(1, 2, 3)] * 3
 
 
 @pytest.mark.parametrize("dtype, value", [("u1", 300), ("u1", -1), ("i1", 128), ("i4", 2.5), ("u4", float("nan")), ("i8", 1e19), ("u8", -1)])
 def test_numbers_that_do_not_fit_a_tensor(device, dtype, value):
+    """tensor.from_numpy() converts; copy_from_numpy() copies bytes."""
     tensor = spy.Tensor.from_numpy(device, np.array([1, 2, 3], dtype))
-    with pytest.raises(OverflowError, match="copy_from_numpy: expected numbers that fit into"):
-        tensor.copy_from_numpy(np.array([1, 2, value]))
-    assert tensor.to_numpy().tolist() == [1, 2, 3]
+    with pytest.raises(OverflowError, match="from_numpy: expected numbers that fit into"):
+        tensor.from_numpy(np.array([1, 2, value]))
+    assert tensor.to_numpy(structured=True).tolist() == [1, 2, 3]
 
 
 def test_mixed_structs_take_their_bytes_and_nothing_else(device, module):
     tensor = spy.Tensor.zeros(device, (2,), module.Mixed)
-    image = tensor.to_numpy()
+    image = tensor.to_numpy(structured=True)
     image["position"], image["l"] = [1, 2, 3], 9
     tensor.copy_from_numpy(np.frombuffer(image.tobytes(), "u1"))
-    assert tensor.to_numpy()["position"].tolist() == [[1, 2, 3]] * 2 and tensor.to_numpy()["l"].tolist() == [9, 9]
+    assert tensor.to_numpy(structured=True)["position"].tolist() == [[1, 2, 3]] * 2 and tensor.to_numpy(structured=True)["l"].tolist() == [9, 9]
     tensor.copy_from_numpy(np.zeros(image.nbytes // 4, "f4"))
-    assert not tensor.to_numpy()["position"].any()
+    assert not tensor.to_numpy(structured=True)["position"].any()
     with pytest.raises(ValueError, match="Shape mismatch"):
         tensor.copy_from_numpy(np.zeros(image.nbytes // 4 + 1, "f4"))
 
@@ -512,7 +513,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", ["f4", "i8", "?"])
 def test_dlpack_producers(device, module, kind, dtype):
-    """Any DLPack producer; each export is deleted once. (Features T1, T3.)"""
+    """Any DLPack producer is an argument, and each export is deleted once. (Features T1, T3.)"""
     a = sample(np.random.default_rng(2), (3, 4), dtype)
     producer = Producer(a, **KINDS[kind])
     np.testing.assert_array_equal(spy.Tensor.from_numpy(device, producer).to_numpy(), a)
@@ -544,7 +545,7 @@ def test_dlpack_bfloat16_becomes_float(device):
 
 
 def test_dlpack_arrays_are_written(module):
-    """An out parameter fills a producer's memory, strided or not; not that of a read-only one."""
+    """An out parameter fills a producer's memory, also with strides; read-only memory is refused."""
     x = np.arange(6, dtype="f4").reshape(2, 3)
     for out in (np.zeros((2, 3), "f4"), np.zeros((4, 6), "f4")[::2, ::-2]):
         module.store(x, Producer(out))
@@ -577,7 +578,7 @@ def test_dlpack_refusals(module, changes, text):
 
 
 def test_dlpack_capsules(device):
-    """A capsule itself is an array, until it is consumed."""
+    """A DLPack capsule is an argument until it is consumed."""
     producer = Producer(np.arange(3, dtype="f4"))
     for versioned in (True, False):
         capsule = producer.make(versioned)
@@ -648,7 +649,7 @@ def test_torch_tensors_by_their_protocol(module, requires_grad, where):
     a = np.arange(6, dtype="f4").reshape(2, 3)
     tensor = FakeTorch(a, requires_grad, where)
     imported = "torch" in sys.modules
-    if requires_grad:  # its gradient would be lost without a word
+    if requires_grad:  # the tensor's gradient would be lost silently
         for use in (lambda: module.twice(tensor), lambda: module.twice.bwds(tensor), lambda: module.luma({"r": tensor, "g": 1, "b": 2})):
             with pytest.raises(RuntimeError, match=r"requires a gradient.*x\.detach\(\).*\.bwds.*torch\.no_grad\(\)"):
                 use()
@@ -661,7 +662,7 @@ def test_torch_tensors_by_their_protocol(module, requires_grad, where):
 
 
 def test_torch_without_gradients(module, monkeypatch):
-    """torch.no_grad() says that none are wanted. (Feature T2.)"""
+    """Within torch.no_grad() a tensor that requires a gradient is a plain argument. (Feature T2.)"""
     enabled = [True]
     monkeypatch.setitem(sys.modules, "torch", type("torch", (), {"is_grad_enabled": staticmethod(lambda: enabled[0])}))
     a = np.arange(6, dtype="f4")
@@ -673,7 +674,7 @@ def test_torch_without_gradients(module, monkeypatch):
 
 @pytest.mark.parametrize("way", ["get", "copy_to_host"])
 def test_cuda_arrays_come_through_their_own_copy(module, way):
-    """__cuda_array_interface__: the pointer is never read; CuPy's and Numba's ways to the host are used."""
+    """The pointer of a __cuda_array_interface__ is never read on the host; CuPy's and Numba's own copies to the host are used."""
     a = np.arange(4, dtype="f4")
     cuda = type("Cuda", (), {"__cuda_array_interface__": NoWay.__cuda_array_interface__, way: lambda self: a})()
     np.testing.assert_array_equal(module.twice(cuda, _result="numpy"), 2 * a)
@@ -693,7 +694,7 @@ def test_a_cpu_that_stays_on_the_device_is_refused(module):
 # >>nothing is kept
 
 def test_buffers_are_free_after_the_call(device, module):
-    """An exported bytearray can be resized after the call; after a call that failed too."""
+    """An exported bytearray can be resized after the call, also after a call that failed."""
     data = bytearray(b"\x01\x02\x03")
     module.twice(data)
     data.append(4)

@@ -1,5 +1,5 @@
-"""Bad input to textures, samplers and draws, line by line of the project's list: each is an error that says what was expected and what came,
-or is legal and does what its name says; nothing is half written, and the device goes on."""
+"""Bad input to textures, samplers and draws, in the order of the project's list. Each case is an error that says what was expected and
+what came, or is legal and does what its name says. Nothing is written in part, and the device can be used afterwards."""
 import numpy as np
 import pytest
 
@@ -45,7 +45,7 @@ def draw(m, target, fragment="fs", vertices=None, **more):
 
 
 def refuses(device, what, *words, kinds=(RuntimeError, ValueError, TypeError)):
-    """what() raises an error whose text has all the words, and the device then works."""
+    """Checks that what() raises an error whose text has all the words, and that the device works afterwards."""
     with pytest.raises(kinds) as error:
         what()
     for word in words:
@@ -128,7 +128,7 @@ def test_depth_without_a_depth_target(device, m):
     encoder = device.create_command_encoder()
     desc = {"color_attachments": [{"view": t.create_view()}], "depth_stencil_attachment": {"view": color.create_view()}}
     refuses(device, lambda: encoder.begin_render_pass(desc), "depth_stencil_attachment.view", "depth_stencil")
-    draw(m, t)  # without a depth target draw() makes no test
+    draw(m, t)  # without a depth target draw() makes no depth test
     assert np.all(t.to_numpy() == 1)
 
 
@@ -144,7 +144,7 @@ def test_attributes_that_are_missing_or_of_another_type(device, m, vertices, wor
 def test_attributes_of_the_device_are_not_converted(device, m):
     t, colors = image(device, TARGET), spy.Tensor.from_numpy(device, COLORS.astype(np.int32))
     refuses(device, lambda: draw(m, t, vertices={"position": POSITIONS, "color": colors}), "'color'", "expected a tensor of float4", "got int tensor (3, 4)")
-    draw(m, t, vertices={"position": POSITIONS, "color": COLORS.astype(np.int32)})  # numbers of the host are
+    draw(m, t, vertices={"position": POSITIONS, "color": COLORS.astype(np.int32)})  # these attributes are numpy arrays
     assert np.all(t.to_numpy() == 1)
 
 
@@ -172,7 +172,7 @@ def test_indices_of_a_wrong_type(device, m):
 
 
 def test_features_that_the_device_lacks_are_named(device, m):
-    samples = 64  # no device has so many
+    samples = 64  # no device has 64 samples
     refuses(device, lambda: device.create_texture(type=TextureType.texture_2d_ms, format=Format.rgba32_float, width=4, height=4, sample_count=samples,
                                                   usage=TextureUsage.render_target), "64 samples", "it has")
     refuses(device, lambda: device.create_texture(format=Format.rgba8_unorm, width=1 << 20, height=1, usage=RW), "exceed")

@@ -1,4 +1,4 @@
-"""Buffers of bytes, of types and of formats; what takes them. (Features B1, B9, C11, K1, K3.)"""
+"""Buffers of bytes, of types and of formats, and the parameters that take them. (Features B1, B9, C11, K1, K3.)"""
 import numpy as np
 import pytest
 
@@ -38,7 +38,7 @@ def m(device):
       "memory_type": spy.MemoryType.read_back, "label": "mine"}, 8, 8, 0),
 ])
 def test_sizes(device, how, size, count, stride):
-    """Each way to say how large it is. (Feature B1.)"""
+    """A buffer's size may be given in bytes, in elements, or by data. (Feature B1.)"""
     b = device.create_buffer(**how)
     assert (b.size, b.element_count, b.struct_size) == (size, count, stride)
     assert b.usage == how.get("usage", spy.BufferUsage.none) and b.label == how.get("label", "")
@@ -72,7 +72,7 @@ def test_struct_type(device, m):
     ({"size": 1 << 62}, spy.Error, "create_buffer: "),
 ])
 def test_bad_sizes(device, how, error, words):
-    """Errors name what is wrong. (Feature B1.)"""
+    """The error for a bad size names the wrong argument. (Feature B1.)"""
     with pytest.raises(error, match=words):
         device.create_buffer(**how)
 
@@ -81,18 +81,18 @@ def test_bad_sizes(device, how, error, words):
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "u4", "f2", "f4", "f8", "i8"])
 def test_round_trip(device, dtype):
-    """Bytes go in and come out, whatever they mean. (Feature B1.)"""
+    """Bytes that are written to a buffer are read back unchanged. (Feature B1.)"""
     data = (np.arange(24) * 3).astype(dtype)
     b = device.create_buffer(data=data)
     got = b.to_numpy()
     assert got.dtype == np.uint8 and got.shape == (data.nbytes,)
     assert np.array_equal(got.view(dtype), data)
-    b.copy_from_numpy(data[::-1])  # not contiguous: copied together first
+    b.copy_from_numpy(data[::-1])  # an array that is not contiguous is made contiguous first
     assert np.array_equal(b.to_numpy().view(dtype), data[::-1])
 
 
 def test_format(device):
-    """A format gives the array its type and components. (Feature B1.)"""
+    """A buffer's format gives its array the type and the number of components. (Feature B1.)"""
     data = np.arange(12, dtype=np.float32)
     b = device.create_buffer(data=data, format=spy.Format.rgba32_float)
     assert np.array_equal(b.to_numpy(), data.reshape(3, 4)) and b.to_numpy().dtype == np.float32
@@ -166,7 +166,7 @@ def test_pointers(device, m):
 
 
 def test_tensor_parameters(device, m):
-    """Typed buffers are tensors of rank 1; calls run over them; bytes of no type are refused there. (Feature B1.)"""
+    """Typed buffers are tensors of rank 1 and calls run over them; buffers without a type are refused as tensors. (Feature B1.)"""
     b = device.create_buffer(data=np.array([1, 2, 3.5], np.float32), struct_type=float)
     assert m.sum(b) == 6.5
     assert m.twice(b).to_numpy().tolist() == [2, 4, 7]
@@ -179,14 +179,14 @@ def test_tensor_parameters(device, m):
 
 
 def test_whole_elements(device, m):
-    """A buffer holds whole elements of the parameter's type. (Feature B1.)"""
+    """A buffer whose size is no multiple of the parameter's element is refused. (Feature B1.)"""
     assert m.count(device.create_buffer(size=36)) == 3
     with pytest.raises(spy.Error, match="whole elements of 12 bytes, got 40 bytes"):
         m.count(device.create_buffer(size=40))
 
 
 def test_wrong_type(device, m):
-    """Typed buffers are not other types' memory. (Feature B1.)"""
+    """A typed buffer is refused by a parameter of another element type. (Feature B1.)"""
     with pytest.raises(TypeError, match="expected StructuredBuffer<float3>, got int tensor"):
         m.count(device.create_buffer(size=36, struct_type=int))
 
@@ -199,12 +199,12 @@ def test_result_into_buffer(device, m):
 
 
 def test_buffer_constructor(device):
-    """Buffer(device, ...) is create_buffer. (Feature B1.)"""
+    """Buffer(device, ...) does the same as create_buffer(). (Feature B1.)"""
     assert spy.Buffer(device, size=12).size == 12
 
 
 def test_buffers_keep_their_memory(device, m):
-    """Work under way keeps a buffer that is dropped. (Feature B1.)"""
+    """The memory of a buffer that is dropped stays until the GPU's work on it is done. (Feature B1.)"""
     y = device.create_buffer(size=1 << 20)
     for i in range(10):
         x = device.create_buffer(data=np.full(1 << 18, i, np.float32))
@@ -214,7 +214,7 @@ def test_buffers_keep_their_memory(device, m):
 
 
 def test_cursor(device, m):
-    """Elements of typed buffers by name; of bytes, as the type that is given. (Features K5, B8.)"""
+    """A cursor writes the elements of a typed buffer by name, and bytes as elements of the type that is given. (Features K5, B8.)"""
     b = device.create_buffer(element_count=3, struct_type=m.Pair)
     b.clear()
     c = b.cursor()
@@ -248,7 +248,7 @@ def test_display(device):
 
 
 def test_views_are_tensors(device):
-    """What is cut from a buffer or seen as another type is a plain Tensor. (Feature B7.)"""
+    """A slice of a buffer, and a buffer seen as another type, is a plain Tensor. (Feature B7.)"""
     b = device.create_buffer(data=np.arange(4, dtype=np.float32))
     for view, want in ((b.view((4,), dtype=float), [0, 1, 2, 3]), (b[4:8].view((1,), dtype=float), [1]), (b.view((2, 1), (2, 1), dtype=float), [[0], [2]])):
         assert type(view) is spy.Tensor and view.to_numpy().tolist() == want

@@ -1,4 +1,4 @@
-"""The cache on disk: later starts get what the first one compiled, without the Slang compiler."""
+"""The cache on disk: a later start of a program takes kernels from it without the Slang compiler."""
 import os
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import slangpy as spy
 
 TEXT = "struct P { float a; int b; }\nfloat f(P p, float x) { return p.a * x + p.b; }\n[Differentiable] float g(float x) { return x * x; }\n"
 
-# One start of a program. It prints its results, the cache's numbers, and whether the compiler is in the process.
+# A program that prints its results, the cache's counts, and whether the compiler is in the process.
 START = """
 import sys
 import slangpy as spy

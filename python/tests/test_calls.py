@@ -1,7 +1,6 @@
-"""Calls: numbers as arguments, arguments by position and name, overloads and generics, and what is kept between calls.
-
-C1, C2, C4, V5, V16, Y9 and others (the same C calls from Python); the other test_calls files have the rest.
-"""
+"""Calls: numbers as arguments, arguments by position and name, overloads and generics, and what is kept between calls. Features C1,
+C2, C4, V5, V16, Y9 and others, as the C tests have them. The other test_calls files have broadcasting, references, results, structs
+and vectors."""
 import enum
 
 import numpy as np
@@ -27,7 +26,7 @@ def test_integers_keep_all_bits(m, name, value):
 
 
 def test_float_and_int_literals_take_the_parameters_type(m):
-    """float for int parameter only when whole; int for float. (Feature C1.)"""
+    """An int parameter takes a float only if the float is a whole number; a float parameter takes ints. (Feature C1.)"""
     assert m.add(1, 2) == 3.0 and type(m.add(1, 2)) is float
     assert m.addi(1, 2) == 3 and type(m.addi(1, 2)) is int
     assert m.add(1.5, 2) == 3.5
@@ -45,19 +44,19 @@ def test_bool_half_double(m):
 
 @pytest.mark.parametrize("scalar", [np.float32(2.5), np.float64(2.5), np.float16(2.5)])
 def test_numpy_float_scalars(m, scalar):
-    """numpy's scalars are numbers. (Feature C1.)"""
+    """numpy's float scalars are numbers. (Feature C1.)"""
     assert m.add(scalar, 1) == 3.5
 
 
 @pytest.mark.parametrize("scalar", [np.int8(7), np.uint8(7), np.int16(7), np.uint16(7), np.int32(7), np.uint32(7), np.int64(7),
                                     np.uint64(7)])
 def test_numpy_int_scalars(m, scalar):
-    """numpy's scalars are numbers. (Feature C1.)"""
+    """numpy's integer scalars are numbers. (Feature C1.)"""
     assert m.addi(scalar, 1) == 8
 
 
 def test_numpy_bool_scalar_and_zero_rank_arrays(m):
-    """numpy.bool_, and arrays of rank 0 that may be written or not. (Feature C1.)"""
+    """numpy.bool_ and arrays of rank 0, read-only or not, are numbers. (Feature C1.)"""
     assert m.flip(np.bool_(True)) is False
     assert m.add(np.array(2.0, np.float32), np.array(3.0)) == 5.0
     frozen = np.array(4.0)
@@ -87,7 +86,7 @@ def test_slang_enums(m):
 
 
 def test_index_objects_are_ints(m):
-    """What has __index__ is an int, what has __float__ a float. (Feature C1.)"""
+    """An object with __index__ is passed as an int, one with __float__ as a float. (Feature C1.)"""
     class Index:
         def __index__(self):
             return 11
@@ -104,7 +103,7 @@ def test_index_objects_are_ints(m):
 
 
 def test_positional_named_and_mixed(m):
-    """Order is the parameters', names as they are. (Feature C14.)"""
+    """Arguments go by position in the parameters' order, by name, or both. (Feature C14.)"""
     assert m.sub(7, 3) == 4
     assert m.sub(a=7, b=3) == 4
     assert m.sub(b=3, a=7) == 4
@@ -113,7 +112,7 @@ def test_positional_named_and_mixed(m):
 
 
 def test_names_made_at_run_time(m):
-    """_result and parameter names need not be interned. (Feature C14.)"""
+    """`_result` and parameter names may be strings that Python has not interned. (Feature C14.)"""
     names = {"".join(["_res", "ult"]): "numpy", "".join(["_thread", "_count"]): None, "".join(["_append", "_to"]): None}
     r = m.add(np.float32([1, 2]), 1, **names)
     assert isinstance(r, np.ndarray) and r.tolist() == [2, 3]
@@ -178,13 +177,13 @@ def test_map_of_no_dimensions(overloads):
 
 @pytest.mark.parametrize("dtype, expected", [(np.int32, 1), (np.float32, 2)])
 def test_overloads_by_arrays(overloads, dtype, expected):
-    """Arrays choose by their type. (Feature V5.)"""
+    """The types of arrays choose the overload. (Feature V5.)"""
     assert overloads.which(np.ones(4, dtype), _result="numpy").tolist() == [expected] * 4
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_generic_sizes(overloads, n):
-    """Let N is inferred from the argument. (Feature V5.)"""
+    """A size N of a generic function (`let N : int`) is inferred from the argument. (Feature V5.)"""
     a, b = rand(7, n), rand(7, n)
     t = spy.Tensor.empty(overloads.device, (7,), "float%d" % n)
     t.copy_from_numpy(a)
@@ -213,7 +212,7 @@ def test_generic_types(overloads):
 
 
 def test_values_do_not_compile_again(m):
-    """Values and sizes are free; another type compiles once. (Feature H1.)"""
+    """Other values and sizes need no new kernel; another type compiles one. (Feature H1.)"""
     d = m.device
     m.add(1.0, 2.0)
     before = d.stats()["plans_built"]
@@ -230,7 +229,7 @@ def test_values_do_not_compile_again(m):
 
 
 def test_call_sites_see_many_types(m):
-    """A call site gets more kinds of arguments than it remembers. (Feature H1.)"""
+    """A call site works when it gets more signatures than it remembers. (Feature H1.)"""
     values = [1, 1.0, True, np.float32(1), np.float64(1), np.int8(1), np.uint8(1), np.int16(1), np.uint16(1), np.int32(1), np.uint32(1),
               np.int64(1), np.uint64(1), np.float16(1), np.ones((), np.float32), Which.A - 2, spy.ValueRef(1)]
     for _ in range(2):

@@ -13,7 +13,7 @@ from calls_module import m, rand  # noqa: F401: fixtures
     ((2, 3, 4, 5), (4, 5)), ((0, 3), (3,)), ((1, 1), (1,)), ((2, 1, 2, 1, 2), (1, 3, 1, 2, 1)),
 ])
 def test_broadcasting_is_numpys(m, a, b):
-    """Shapes meet as numpy's do. (Features V1, V2, V3.)"""
+    """Shapes broadcast as in numpy. (Features V1, V2, V3.)"""
     x, y = rand(*a), rand(*b)
     r = m.add(x, y, _result="numpy")
     assert r.shape == (x + y).shape and np.array_equal(r, x + y)
@@ -21,14 +21,14 @@ def test_broadcasting_is_numpys(m, a, b):
 
 @pytest.mark.parametrize("a, b", [((5,), (4,)), ((4, 5), (4,)), ((2, 3), (3, 2))])
 def test_shapes_that_do_not_meet(m, a, b):
-    """'Shape mismatch' names the arguments. (Feature V2.)"""
+    """The 'Shape mismatch' error names the arguments. (Feature V2.)"""
     with pytest.raises(ValueError, match="Shape mismatch") as e:
         m.add(rand(*a), rand(*b))
     assert "'a'" in str(e.value) and "'b'" in str(e.value)
 
 
 def test_scalar_and_array(m):
-    """Numbers are seen by all elements. (Feature V2.)"""
+    """A number is broadcast to all elements. (Feature V2.)"""
     x = rand(3, 4)
     assert np.array_equal(m.add(x, 2, _result="numpy"), x + 2)
     assert np.array_equal(m.add(2, x, _result="numpy"), x + 2)
@@ -36,7 +36,7 @@ def test_scalar_and_array(m):
 
 @pytest.mark.parametrize("shape", [(3,), (1, 3), (10, 3), (2, 5, 3)])
 def test_trailing_dimensions_feed_vectors(m, shape):
-    """The last dimension is the vector. (Features V13, V12.)"""
+    """The last dimension of an array feeds a vector parameter. (Features V13, V12.)"""
     v = rand(*shape)
     r = m.scale(v, 2.0, _result="numpy")
     assert r.shape == shape and np.array_equal(r, v * 2)
@@ -44,14 +44,14 @@ def test_trailing_dimensions_feed_vectors(m, shape):
 
 @pytest.mark.parametrize("size", [2, 1, 4])
 def test_trailing_size_must_be_the_vectors(m, size):
-    """(100, 2) for float3 is an error, never a wrong read; before and after a call that fits. (Feature V12.)"""
+    """An array of shape (100, 2) for a float3 parameter is an error, both before and after a call that fits. (Feature V12.)"""
     m.scale(rand(100, 3), 1.0)
     with pytest.raises(ValueError, match="hape"):
         m.scale(rand(100, size), 1.0)
 
 
 def test_vector_and_scalar_dims(m):
-    """Vectors of shape (N, 3) meet scalars of shape (N,). (Feature V1.)"""
+    """Arrays of shape (N, 3) for a vector broadcast with arrays of shape (N,) for a scalar. (Feature V1.)"""
     v, s = rand(10, 3), rand(10)
     assert np.array_equal(m.scale(v, s, _result="numpy"), v * s[:, None])
 
@@ -65,7 +65,7 @@ def test_vector_dtypes_are_not_split(device, m):
 
 
 def test_lower_rank_tensors_per_thread(load):
-    """A parameter Tensor<float, 1> gets the rows of a (4, 8) tensor. (Feature V13.)"""
+    """A parameter Tensor<float, 1> gets one row of a (4, 8) tensor in each thread. (Feature V13.)"""
     m = load("import slangpy; float rowsum(Tensor<float, 1> row) { float s = 0; for (int i = 0; i < row.shape[0]; i++) s += row[i]; return s; }")
     x = rand(4, 8)
     t = spy.Tensor.from_numpy(m.device, x)
@@ -73,7 +73,7 @@ def test_lower_rank_tensors_per_thread(load):
 
 
 def test_strict_broadcasting(load):
-    """With strict_broadcasting missing dimensions are errors; numbers are still allowed. (Feature V3.)"""
+    """With strict_broadcasting arrays of fewer dimensions are errors, and numbers are still allowed. (Feature V3.)"""
     m = load("float add(float a, float b) { return a + b; }", options={"strict_broadcasting": True})
     assert np.array_equal(m.add(np.ones((2, 3), np.float32), np.ones((2, 3), np.float32), _result="numpy"), np.full((2, 3), 2))
     assert m.add(np.ones((2, 3), np.float32), 1, _result="numpy").shape == (2, 3)
@@ -82,7 +82,7 @@ def test_strict_broadcasting(load):
 
 
 def test_index_order(load):
-    """A vector's x is the last dimension, an array's last item too. (Feature V4.)"""
+    """A vector index has the last dimension in x; an array index has it in its last item. (Feature V4.)"""
     m = load("int2 vec(int2 v) { return v; } int2 arr(int v[2]) { return int2(v[0], v[1]); }")
     r = m.vec(spy.call_id(), _result=np.zeros((2, 3, 2), np.int32))
     s = m.arr(spy.call_id(), _result=np.zeros((2, 3, 2), np.int32))
@@ -122,7 +122,7 @@ def test_map_shorter_argument(m):
 
 
 def test_map_types(m, load):
-    """map(src='float') and map(module.Foo) say the type. (Feature V6.)"""
+    """map(src='float') and map(module.Foo) set the element type of an argument. (Feature V6.)"""
     t = load("struct Foo { float x; };\nfloat take<T>(T v) { return sizeof(T); } float foo(Foo f) { return f.x; }")
     assert t.take.map("float3")(np.ones((5, 3), np.float32), _result="numpy").tolist() == [12.0] * 5
     assert t.take.map(v=t.float2)(np.ones((5, 2), np.float32), _result="numpy").tolist() == [8.0] * 5
@@ -131,7 +131,7 @@ def test_map_types(m, load):
 
 
 def test_map_chains(m):
-    """Links add up, and leave the function as it was. (Features V6, F9.)"""
+    """Several chained calls of map() and other links add up and leave the original function as it was. (Features V6, F9.)"""
     a, b = rand(4), rand(3)
     mapped = m.add.map(a=(0,)).map(b=(1,)).return_type("numpy")
     assert np.array_equal(mapped(a, b), a[:, None] + b)
@@ -140,7 +140,7 @@ def test_map_chains(m):
 
 
 def test_map_keeps_vectors_whole(m):
-    """A map of one dimension leaves the last one to the vector. (Features V6, V13.)"""
+    """With a map of one dimension the last dimension of an array feeds the vector. (Features V6, V13.)"""
     v, s = rand(4, 3), rand(5)
     r = m.scale.map((0,), (1,))(v, s, _result="numpy")
     assert np.array_equal(r, v[:, None, :] * s[None, :, None])
@@ -150,21 +150,22 @@ def test_map_keeps_vectors_whole(m):
 
 
 def test_range(m):
-    """A dimension, of (stop - start) // step numbers: as in SlangPy, a last step that is not whole gives none. (Feature C10.)"""
+    """range(start, stop, step) is one dimension of (stop - start) // step numbers; as in SlangPy, a last step that is not whole gives no
+    number. (Feature C10.)"""
     for r in (range(5), range(2, 9), range(0, 20, 3), range(10, 0, -2), range(3, 3)):
         whole = range(r.start, r.start + (r.stop - r.start) // r.step * r.step, r.step)
         assert m.addi(r, 100, _result="numpy").tolist() == [i + 100 for i in whole]
 
 
 def test_range_against_arrays(m):
-    """A range meets arrays of its length. (Features C10, V2.)"""
+    """A range broadcasts with arrays of its length. (Features C10, V2.)"""
     assert m.addi(range(3), np.int32([[10], [20]]), _result="numpy").tolist() == [[10, 11, 12], [20, 21, 22]]
     with pytest.raises(ValueError, match="Shape mismatch"):
         m.addi(range(3), np.int32([1, 2]))
 
 
 def test_thread_count(load):
-    """_thread_count when nothing is vectorised: an int or a shape. (Features C14, V15.)"""
+    """_thread_count, an int or a shape, gives the size of a call without vectorised arguments. (Features C14, V15.)"""
     m = load("""import slangpy;
         void mark(int i, RWTensor<int, 1> t) { t[i] = i + 1; }
         void mark2(int2 i, RWTensor<int, 2> t) { t[i] = i.x + 10 * i.y; }""")

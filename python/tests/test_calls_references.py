@@ -1,4 +1,4 @@
-"""Calls whose parameters are written: references, inout, numpy outputs."""
+"""Calls with parameters that the function writes: references, inout, numpy outputs."""
 import numpy as np
 import pytest
 
@@ -18,7 +18,7 @@ def test_value_refs(io):
 
 
 def test_int_refs_and_plain_refs(io):
-    """intRef, and ValueRef of what is given. (Feature C8.)"""
+    """intRef works, and ValueRef takes the type of the value that it is given. (Feature C8.)"""
     n = spy.intRef(41)
     io.count(n)
     assert n.value == 42 and type(n.value) is int
@@ -28,7 +28,7 @@ def test_int_refs_and_plain_refs(io):
 
 
 def test_refs_of_vectors_and_arrays(io):
-    """Vectors go in and come back. (Feature C8.)"""
+    """References of vectors and arrays are read and written. (Feature C8.)"""
     v = spy.ValueRef([1, 2, 3])
     io.grow(v)
     assert as_lists(v.value) == [2, 4, 6]
@@ -38,7 +38,7 @@ def test_refs_of_vectors_and_arrays(io):
 
 
 def test_refs_of_structs(io):
-    """An out struct comes back as a dict; an inout one goes in as one. (Feature C8.)"""
+    """A reference gets an out struct as a dict, and gives an inout struct from a dict. (Feature C8.)"""
     b = spy.ValueRef()
     io.make(b)
     assert b.value == {"w": 3, "h": 4}
@@ -47,28 +47,28 @@ def test_refs_of_structs(io):
 
 
 def test_refs_as_inputs(io):
-    """A reference for an in parameter is its value. (Feature C8.)"""
+    """A reference for an in parameter passes its value. (Feature C8.)"""
     q = spy.floatRef()
     io.divide(spy.ValueRef(1.0), spy.floatRef(8), q, spy.floatRef())
     assert q.value == 0.125
 
 
 def test_refs_of_many_elements(io):
-    """An out reference of a call with many elements gets the tensor. (Feature C8.)"""
+    """A reference for an out parameter of a call with many elements gets a tensor. (Feature C8.)"""
     q = spy.ValueRef()
     io.divide(np.float32([1, 2, 3]), 2, q, spy.Tensor.zeros(io.device, (3,)))
     assert np.array_equal(q.value.to_numpy(), np.float32([0.5, 1, 1.5]))
 
 
 def test_numpy_out_and_inout(io):
-    """Writable arrays are filled when the call returns. (Feature C3.)"""
+    """Writable arrays for out and inout parameters are filled when the call returns. (Feature C3.)"""
     a, q, r = rand(5), np.zeros(5, np.float32), np.arange(5, dtype=np.float32)
     io.divide(a, 2, q, r)
     assert np.array_equal(q, a / 2) and np.array_equal(r, np.arange(5) + 1)
 
 
 def test_numpy_out_strided(io):
-    """An out array that is not contiguous is filled too, or refused by name. (Feature C3.)"""
+    """An out array that is not contiguous is filled, or refused with the parameter's name. (Feature C3.)"""
     base = np.zeros((5, 2), np.float32)
     q = base[:, 0]
     try:

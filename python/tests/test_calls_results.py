@@ -1,4 +1,4 @@
-"""Calls: what comes back, and where it goes."""
+"""Results of calls: their types, and the objects that they are written to."""
 import numpy as np
 import pytest
 
@@ -23,7 +23,7 @@ def test_result_tensor(m, kind, cls):
 
 
 def test_result_given(device, m):
-    """A container is filled and given back. (Feature R2.)"""
+    """An object given as `_result` is filled and returned. (Feature R2.)"""
     x = rand(4, 5)
     t, n, a = spy.Tensor.empty(device, (4, 5)), spy.NDBuffer(device, dtype="float", shape=(4, 5)), np.zeros((4, 5), np.float32)
     for r in (t, n, a):
@@ -35,7 +35,7 @@ def test_result_given(device, m):
 @pytest.mark.parametrize("count", [0, 1, 5, 100001])
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"])
 def test_result_of_another_number_type(device, m, dtype, count):
-    """A result goes into numbers of any type, as Slang converts them: tensors and arrays, small and large. (Feature R2.)"""
+    """A result may go into tensors and arrays, small and large, of any number type that Slang converts it to. (Feature R2.)"""
     x = (rand(count) * 100).astype(np.float32)
     expected = (x + np.float32(1)).astype(dtype)
     t, a = spy.Tensor.empty(device, (count,), np.dtype(dtype)) if count else None, np.zeros(count, dtype)
@@ -63,7 +63,7 @@ def test_result_vectors_of_another_number_type(device, load):
     assert v.odd(np.arange(4), _result=spy.Tensor.zeros(device, (4,), "bool")).to_numpy().tolist() == [False, True, False, True]
     with pytest.raises(TypeError, match="'_result': expected float3, got bool tensor.*bool is not converted to float|'_result': expected float3"):
         v.v(x, _result=spy.Tensor.empty(device, (5, 3), "bool"))
-    doubles = spy.Tensor.empty(device, (5,), "double")  # forward: the value is converted, too
+    doubles = spy.Tensor.empty(device, (5,), "double")  # in forward mode the value is converted, too
     pair = v.sq.fwds(spy.Tensor.from_numpy(device, x).with_grads(grad_in=np.ones(5, np.float32)), _result=spy.diffPair(doubles, spy.Tensor.zeros(device, (5,))))
     assert doubles.to_numpy().tolist() == (x * x).tolist() and pair.grad.to_numpy().tolist() == (2 * x).tolist()
 
@@ -108,7 +108,8 @@ uint addresses(StructuredBuffer<float> b[2], P p) { return uint(b[1][0] + p.x); 
 
 
 def test_tuples_for_structs(load):
-    """A tuple is a struct's fields in order, a named one by its names; lists of tuples and arrays in them are run over. (Features C5, U6.)"""
+    """A tuple passes a struct's fields in order, a named tuple by name. Calls run over lists of tuples and over arrays in them.
+    (Features C5, U6.)"""
     import collections
 
     s = load(WITHIN_STRUCTS)
@@ -124,8 +125,9 @@ def test_tuples_for_structs(load):
 
 
 def test_lists_of_structs_for_arrays(load):
-    """A list of dicts goes whole to an array of structs of its length, also a generic one, and is run over for one struct. `any` is
-    a name of Slang's own, too: asking its generic overloads about P left libslang with a type that later calls crashed at. (Feature C5.)"""
+    """A list of dicts goes whole to an array of structs of its length, also a generic one; for one struct the call runs over the list.
+    `any` is also a function of Slang's: asking its generic overloads about P left libslang with a type at which later calls crashed.
+    (Feature C5.)"""
     s = load(WITHIN_STRUCTS)
     a, b = {"x": 1, "y": [2, 3]}, {"x": 2, "y": [4, 5]}
     assert s.two([a, b]) == 101 and s.two(p=(a, b)) == 101 and s.two([(1, (2, 3)), b]) == 101
@@ -144,7 +146,7 @@ def test_lists_of_structs_for_arrays(load):
 
 
 def test_result_into_references_and_dicts(m, load):
-    """A ValueRef takes the result, a dict of tensors a struct's fields. (Features R2, C8.)"""
+    """A ValueRef takes the result; a dict of tensors takes the fields of a struct. (Features R2, C8.)"""
     r = spy.floatRef()
     assert m.add(1, 2, _result=r) is r and r.value == 3
     m.add(np.float32([1, 2]), 2, _result=r)
@@ -172,7 +174,7 @@ def test_as_many_arguments_as_there_can_be(load):
 
 
 def test_result_array_decides_the_shape(m):
-    """With no array among the arguments the result's shape is the call's. (Features R2, V15.)"""
+    """If no argument is an array, an array in `_result` gives the call its shape. (Features R2, V15.)"""
     a = np.zeros((2, 3), np.float32)
     m.add(1, 2, _result=a)
     assert np.array_equal(a, np.full((2, 3), 3))
@@ -186,7 +188,7 @@ def test_result_of_wrong_shape(device, m):
 
 
 def test_return_type(m):
-    """.return_type as _result; _result has the last word. (Feature R3.)"""
+    """return_type() is used unless the call has `_result`. (Feature R3.)"""
     f = m.add.return_type("numpy")
     assert isinstance(f(np.float32([1]), 1), np.ndarray)
     assert isinstance(m.add.return_type(np.ndarray)(np.float32([1]), 1), np.ndarray)
@@ -196,7 +198,7 @@ def test_return_type(m):
 
 
 def test_result_numpy_of_a_scalar_call(m):
-    """'numpy' for a call of one element is an array of rank 0. (Feature R2.)"""
+    """`_result='numpy'` gives an array of rank 0 for a call of one element. (Feature R2.)"""
     r = m.add(1, 2, _result="numpy")
     assert isinstance(r, np.ndarray) and r.shape == () and r == 3
 
@@ -213,7 +215,7 @@ def test_nested_struct_result(s):
 
 
 def test_vector_matrix_array_results(s):
-    """Vectors, matrices, arrays, arrays of arrays of a call of one element. (Feature R4.)"""
+    """A call of one element may return vectors, matrices, arrays, and arrays of arrays. (Feature R4.)"""
     assert as_lists(s.vec(2)) == [2, 4, 6]
     assert as_lists(s.mat(2)) == [[2, 4, 6], [8, 10, 12]]
     assert s.four(2) == [0, 2, 4, 6]
@@ -223,7 +225,7 @@ def test_vector_matrix_array_results(s):
 
 @pytest.mark.parametrize("name, inner", [("vec", (3,)), ("mat", (2, 3)), ("four", (4,)), ("grid", (2, 3))])
 def test_vectorised_results_have_further_dimensions(s, name, inner):
-    """to_numpy and _result='numpy' agree. (Feature R4.)"""
+    """Results of vectorised calls with vectors have further dimensions, the same by to_numpy() and by `_result='numpy'`. (Feature R4.)"""
     x = rand(5)
     r = s[name](x)
     a = s[name](x, _result="numpy")
@@ -233,7 +235,7 @@ def test_vectorised_results_have_further_dimensions(s, name, inner):
 
 
 def test_struct_results_as_structured_arrays(s):
-    """Structs are structured elements. (Features R4, B6.)"""
+    """Results that are structs become structured arrays in numpy. (Features R4, B6.)"""
     r = s.make(np.int32([1, 2, 3]), 0.5, _result="numpy")
     assert r.dtype.names == ("a", "b") and r["a"].tolist() == [1, 2, 3] and r["b"].tolist() == [0.5] * 3
 
@@ -245,7 +247,7 @@ def test_struct_result_dtype(s):
 
 
 def test_results_feed_calls(s):
-    """What one call gives another takes. (Feature R1.)"""
+    """The result of a call can be an argument of another call. (Feature R1.)"""
     r = s.make(np.int32([1, 2, 3]), np.float32([0.5, 0.25, 0.125]))
     assert s.sum(r, _result="numpy").tolist() == [1.5, 2.25, 3.125]
     assert s.sum(s.make(4, 0.5)) == 4.5

@@ -20,14 +20,14 @@ def test_dict_type_by_struct(s):
 
 
 def test_soa_dict(s):
-    """Tensors, arrays and numbers in one dict; shapes meet. (Feature C5.)"""
+    """A dict for a struct may mix tensors, arrays and numbers, whose shapes broadcast. (Feature C5.)"""
     a, b = np.arange(4, dtype=np.int32), rand(3, 1)
     assert np.allclose(s.sum({"a": a, "b": b}, _result="numpy"), a + b)
     assert np.allclose(s.sum({"a": spy.Tensor.from_numpy(s.device, a), "b": 0.5}, _result="numpy"), a + 0.5)
 
 
 def test_nested_dicts(s):
-    """Dicts in lists are not numbers; dicts in dicts are structs. (Feature C5.)"""
+    """Dicts in dicts pass structs in structs, with and without _type. (Feature C5.)"""
     t = s.device
     m = spy.Module.load_from_source(t, "nested_dicts", """
         struct In { float x; float3 c; };
@@ -40,7 +40,7 @@ def test_nested_dicts(s):
 
 
 def test_dict_for_a_vector(load):
-    """SlangPy's nested page: a dict with x, y, z, w for a float4. (Feature C5.)"""
+    """A dict with x, y, z, w passes a float4, as SlangPy's page about nested types does. (Feature C5.)"""
     m = load("void copy(float4 src, out float4 dest) { dest = src; }")
     dest = np.zeros((4, 5, 4), np.float32)
     y = rand(4, 5)
@@ -51,7 +51,7 @@ def test_dict_for_a_vector(load):
 
 
 def test_dict_with_type_for_a_generic_vector(load):
-    """SlangPy's nested page: '_type': 'float3' for a generic function. (Feature C6.)"""
+    """'_type': 'float3' in a dict chooses the type of a generic function, as SlangPy's page about nested types does. (Feature C6.)"""
     m = load("void copy_vector<let N : int>(vector<float, N> src, out vector<float, N> dest) { dest = src; }")
     dest = np.zeros((4, 3), np.float32)
     m.copy_vector(src={"_type": "float3", "x": 1.0, "y": np.float32([1, 2, 3, 4]), "z": 5.0}, dest=dest)
@@ -117,7 +117,7 @@ def test_generic_types_methods(ty):
 
 
 def test_constructors(ty):
-    """module.Foo(...) calls __init; the one that Slang makes too. (Feature I1.)"""
+    """module.Foo(...) calls a struct's __init, or the constructor that Slang makes. (Feature I1.)"""
     assert ty.Made(2) == {"a": 2, "b": 2}
     assert ty.Made(2, 3) == {"a": 2, "b": 3}
     assert ty.Made(p=2, q=3) == {"a": 2, "b": 3}
@@ -128,14 +128,14 @@ def test_constructors(ty):
 
 
 def test_bind(ty):
-    """fn.bind(this) gives a function with its instance. (Feature I2.)"""
+    """fn.bind(this) gives a function with a bound instance. (Feature I2.)"""
     f = ty.Counter.mix.bind({"n": 4, "x": 0.5})
     assert f(1) == 5.5 and f(a=2) == 6.5
     assert ty.Counter.mix({"n": 0, "x": 0}, 1) == 1
 
 
 def test_bind_tensor(ty):
-    """An instance tensor as this is inout. (Features I2, I3.)"""
+    """A mutating method changes a tensor of structs that is given as `this`. (Features I2, I3.)"""
     t = spy.Tensor.zeros(ty.device, (3,), ty.Counter)
     f = ty.Counter.add.bind(t)
     f(2)
@@ -177,7 +177,7 @@ def test_this_of_numbers(ty):
 
 
 def test_this_with_type_and_arrays(ty):
-    """'_type' and tensors stay what they were. (Features C13, C6.)"""
+    """update_this() gets the same '_type' and the same tensor objects that get_this() gave. (Features C13, C6.)"""
     n = spy.Tensor.zeros(ty.device, (3,), "int")
     x = spy.Tensor.zeros(ty.device, (3,))
     thing = Thing({"_type": "Counter", "n": n, "x": x})
@@ -195,7 +195,7 @@ def test_this_of_nested_dicts(load):
 
 
 def test_this_of_an_in_parameter_is_not_touched(ty):
-    """What cannot change is given back as it is. (Feature C13.)"""
+    """Values that the function cannot change are given back by update_this() as they were. (Feature C13.)"""
     value = {"n": 1, "x": 2.0}
     thing = Thing(value)
     assert ty.Counter.get(thing) == 1
@@ -259,7 +259,7 @@ def test_interface_parameters(load):
 
 
 def test_interface_without_type_is_an_error(load):
-    """A dict alone says not which struct it is. (Feature C12.)"""
+    """A dict without '_type' is an error for an interface parameter, because it does not say which struct it is. (Feature C12.)"""
     m = load(SHAPES)
     with pytest.raises((TypeError, ValueError), match="IShape|'shape'|shape"):
         m.area({"r": 2})

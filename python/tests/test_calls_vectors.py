@@ -36,33 +36,33 @@ def test_array_of_vectors(m):
 
 
 def test_matrix_times_vector(m):
-    """Matrices are lists of rows. (Features C2, R4.)"""
+    """A matrix is a list of its rows, as an argument and as a result. (Features C2, R4.)"""
     a, v = rand(3, 3), rand(3)
     assert np.allclose(list(m.turn(a, v)), a @ v, atol=1e-6)
 
 
 def test_lists_of_doubles_keep_their_digits(load):
-    """Lists for a double3 keep all digits. (Feature C2.)"""
+    """A list for a double3 keeps all digits of its floats. (Feature C2.)"""
     m = load("double3 same(double3 x) { return x; }")
     assert list(m.same([0.1, 0.2, 1e200])) == [0.1, 0.2, 1e200]
 
 
 def test_long_integers_in_lists(load):
-    """Lists keep 64-bit integers. (Feature C2.)"""
+    """Integers of 64 bits in a list keep all bits. (Feature C2.)"""
     m = load("uint64_t last(uint64_t x[2]) { return x[1]; } int64_t first(int64_t x[2]) { return x[0]; }")
     assert m.last([1, 2**64 - 1]) == 2**64 - 1
     assert m.first([-2**40, 5]) == -2**40
 
 
 def test_bools_in_lists(load):
-    """Lists may have bools. (Feature C2.)"""
+    """A list may contain bools. (Feature C2.)"""
     m = load("int count(bool4 b) { return (b.x ? 1 : 0) + (b.y ? 2 : 0) + (b.z ? 4 : 0) + (b.w ? 8 : 0); }")
     assert m.count([True, False, True, True]) == 13
     assert m.count(np.array([True, False, True, True])) == 13
 
 
 def test_lists_of_scalars_run_over(m):
-    """A list of numbers for a number is run over, as an array of them is. (Features C2, V1.)"""
+    """A call with a scalar parameter runs over a list of numbers, as it does over an array. (Features C2, V1.)"""
     r = m.add([1, 2, 3], 10)
     assert r.to_numpy().tolist() == [11, 12, 13]
 
@@ -101,7 +101,8 @@ def test_vectors_go_in_and_come_back(vt):
 
 
 def test_vectors_are_one_value(vt):
-    """Overloads, generics and arrays take a vector whole; it is run over for scalars alone. (Features C4, V5.)"""
+    """Overloads, generics and arrays take a vector whole; a call runs over its components only for a scalar parameter.
+    (Features C4, V5.)"""
     assert vt.which(spy.float3(1, 2, 3)) == 3 and vt.which(spy.int3(1, 2, 3)) == 4
     assert vt.same(spy.float3(1, 2, 3)) == spy.float3(1, 2, 3) and type(vt.same(spy.uint2(1, 2))) is spy.uint2
     assert vt.second(spy.float3(1, 2, 3)) == 2
@@ -118,7 +119,7 @@ def test_matrices_and_halves(vt):
 
 
 def test_vectors_in_structs_lists_and_refs(vt):
-    """Vectors as fields, in lists, in references. (Features C4, C5, C8.)"""
+    """Vectors may be fields of dicts, items of lists, and values of references. (Features C4, C5, C8.)"""
     assert vt.ball(spy.float3(1, 2, 3)) == {"p": spy.float3(1, 2, 3), "w": 1.0}
     assert vt.top({"p": spy.float3(1, 2, 3), "w": 0.5}) == 2.5 and vt.top(vt.ball([4, 5, 6])) == 6
     assert vt.dbl([spy.float3(1, 2, 3), spy.float3(4, 5, 6)]).to_numpy().tolist() == [[2, 4, 6], [8, 10, 12]]

@@ -39,7 +39,8 @@ def test_installed_slangtorch_is_a_place(monkeypatch, tmp_path):
 
 
 def test_library_in_the_cache_is_used(tmp_path):
-    """A device finds what fetch_compiler has put there; a file that is no library is named in the error, and the next place is tried."""
+    """A device finds the library that fetch_compiler has put into the cache. A file that is not a library is named in the error, and the
+    next folder is searched."""
     named = os.environ.get("SLANGPY_SLANG_LIBRARY") or pytest.skip("SLANGPY_SLANG_LIBRARY is not set")
     folder = tmp_path / "slangpy" / "compiler"
     folder.mkdir(parents=True)
@@ -55,7 +56,7 @@ def test_fetch_keeps_what_is_there(tmp_path):
 
 
 def test_fetch_refuses_a_wheel_with_another_hash(monkeypatch, tmp_path):
-    """A wheel that is not the pinned one is refused, and nothing of it is left."""
+    """A wheel whose hash is not the expected one is refused, and no part of it stays on disk."""
     shelf, to = tmp_path / "shelf", tmp_path / "to"
     shelf.mkdir()
     with zipfile.ZipFile(shelf / "slangtorch-1.3.22-cp312-cp312-manylinux_2_27_x86_64.whl", "w") as wheel:

@@ -1,11 +1,11 @@
-"""Arrays in CUDA memory, without a copy: T1, T3, T5, R1, F6. In: arguments, `_result`, fields of structs, from_torch(), from_dlpack(),
-NDBuffer(array), through DLPack's functions for C, __dlpack__ and __cuda_array_interface__; out: __dlpack__, __cuda_array_interface__,
-to_torch(). Streams of both sides stay in order, and memory lives as long as somebody uses it.
+"""Arrays in CUDA memory are shared without a copy. Features T1, T3, T5, R1, F6. Arrays come in as arguments, `_result`, fields of
+structs, from_torch(), from_dlpack() and NDBuffer(array), through DLPack's functions for C, __dlpack__ and __cuda_array_interface__.
+Tensors go out by __dlpack__, __cuda_array_interface__ and to_torch(). The streams of both sides stay in order, and memory lives as long
+as somebody uses it.
 
-Without a GPU: in processes of their own on tests/unit/fake_cuda, whose device memory is host memory, so that a class over ctypes
-memory is a producer like any other; kernels do not run, but the pointers that they get can be seen. On a CUDA machine the last tests
-run too, with torch where it is installed.
-"""
+Without a GPU the tests run in processes of their own on tests/unit/fake_cuda. Its device memory is host memory, so that a class over
+ctypes memory is a producer like any other. Kernels do not run there, but the pointers that they get can be seen. On a CUDA machine the
+last tests run too, with torch where it is installed."""
 import gc
 
 import numpy as np
@@ -14,7 +14,7 @@ import pytest
 import slangpy as spy
 from test_cuda_context import fake, needs_cuda  # noqa: F401
 
-# Producers over 1 MiB of mapped memory, and what kernels are given.
+# Producers of arrays over 1 MiB of mapped memory, and the arguments that kernels get.
 ARRAYS = '''
 import gc, struct, weakref
 state_memory = ctypes.create_string_buffer((1 << 20) + 4096)
@@ -194,7 +194,8 @@ def arrays(fake):  # noqa: F811
 
 
 def test_in_without_copy(arrays):
-    """The kernel gets the arrays' own addresses, whichever way they are offered; also as fields, by name and in `_result`. (Features T1, F6.)"""
+    """A kernel gets the addresses of the arrays themselves, whichever protocol offers them; also for fields, by name and in `_result`.
+    (Features T1, F6.)"""
     arrays("""
 for kind in (Plain, Both, Packed, Fast):
     a, b, out = kind((8,), at=256), kind((8,), at=512), kind((8,), at=1024)
@@ -220,7 +221,7 @@ for kind in (Plain, Both, Packed, Fast):
 
 
 def test_strides(arrays):
-    """Views of all kinds are seen as they are, and read by our own tensors to prove it. (Feature T1.)"""
+    """Views with strides of all kinds are passed as they are; a tensor of slangpy reads them as a check. (Feature T1.)"""
     arrays("""
 host = np.arange(1024, dtype=np.float32)
 floats(0, 1024)[:] = host
@@ -250,7 +251,8 @@ assert t.to_numpy().tolist() == [77, 1, 2, 3]
 
 
 def test_types(arrays):
-    """Each dtype that Slang has; a device double is none for a float; others by name. (Features T1, T5.)"""
+    """Every dtype that Slang has is shared. A double array is refused for a float parameter, and dtypes that Slang does not have are
+    named in the error. (Features T1, T5.)"""
     arrays("""
 for typestr, code, name in (("<f4", (2, 32, 1), "float"), ("<f8", (2, 64, 1), "double"), ("<f2", (2, 16, 1), "half"), ("|b1", (6, 8, 1), "bool"), ("|u1", (1, 8, 1), "uint8_t"),
                             ("|i1", (0, 8, 1), "int8_t"), ("<i2", (0, 16, 1), "int16_t"), ("<u2", (1, 16, 1), "uint16_t"), ("<i4", (0, 32, 1), "int"),
@@ -282,7 +284,7 @@ for typestr, word in (("<c8", "complex numbers ('<c8')"), (">f4", "big-endian nu
 
 
 def test_bad_arrays(arrays):
-    """What cannot be shared is told by function and argument, and nothing was launched. (Feature T1.)"""
+    """The error for an array that cannot be shared names the function and the argument, and nothing is launched. (Feature T1.)"""
     arrays("""
 good = Fast((8,), at=512)
 m.add(good, good)
@@ -339,8 +341,8 @@ assert host.streams[-1] is None
 
 
 def test_streams_of_producers(arrays):
-    """Before the call the device's stream waits for the producer's, behind it the producer's for the device's; nothing of that
-    where both are one. (Features F6, T1.)"""
+    """The device's stream waits for the producer's stream before the call, and the producer's stream waits for the device's after it. If
+    both are the same stream, nothing waits. (Features F6, T1.)"""
     arrays("""
 own = context_of(d)
 side, third = new_stream(own), new_stream(own)
@@ -386,7 +388,8 @@ for stream, name in ((side, side), (third, third), (0, 1), (0, 1)):
 
 
 def test_results(arrays):
-    """A call with such an array gives one of its library, over the result's own memory; `_result` and scalars are as ever. (Feature R1.)"""
+    """A call with arrays of a library returns an array of that library over the result's own memory; `_result` and scalar results are
+    not changed by it. (Feature R1.)"""
     arrays("""
 a = Fast((2, 4))
 made = m.add(a, 1.0)
@@ -412,7 +415,8 @@ d.close()  # and the rest afterwards
 
 
 def test_results_of_a_device_that_follows(arrays):
-    """R1: they are given without a Tensor or a lease; a result goes back to the device in the producer's stream of that time, or of another."""
+    """Results of a device in the producer's stream are arrays without a Tensor or a lease, and their memory goes back to the device in
+    the order of the producer's stream, also if that is another stream by then. (Feature R1.)"""
     arrays("""
 side, third = new_stream(context_of(d)), new_stream(context_of(d))
 d._follow, work["stream"] = Fast, side
@@ -444,7 +448,7 @@ del made
 
 
 def test_out(arrays):
-    """__dlpack__ and the interface give the tensor's own memory, its strides, and the order of streams. (Features T1, T3.)"""
+    """__dlpack__ and __cuda_array_interface__ give the tensor's own memory, its strides, and the order of streams. (Features T1, T3.)"""
     arrays("""
 own = context_of(d)
 t = spy.Tensor.from_numpy(d, np.arange(24, dtype=np.float32).reshape(2, 3, 4))
@@ -512,7 +516,7 @@ def test_structs(arrays):
     arrays("""
 floats(0, 24)[:] = np.arange(24)
 t = spy.Tensor.from_torch(d, Fast((12, 2)), dtype=m.P)
-assert tuple(t.shape) == (12,) and t.to_numpy()["b"].tolist() == list(range(1, 24, 2))
+assert tuple(t.shape) == (12,) and t.to_numpy(structured=True)["b"].tolist() == list(range(1, 24, 2))
 v = spy.Tensor.from_dlpack(d, Plain((4, 2, 3)), "float3")
 assert tuple(v.shape) == (4, 2) and v.dtype.name == "float3" and v.to_numpy().reshape(-1).tolist() == list(range(24))
 every = spy.NDBuffer.from_torch(d, Fast((2, 3), strides=[12, 1]), dtype="float3")
@@ -532,7 +536,7 @@ floats(0, 1)[0] = 5
 
 
 def test_lifetime(arrays):
-    """What is shared lives as long as one side uses it, in any order of release; a recorded call keeps its arrays. (Features T1, T3.)"""
+    """Shared memory lives as long as one side uses it, in any order of release; a recorded call keeps its arrays. (Features T1, T3.)"""
     arrays("""
 class Owner(Packed):
     pass
@@ -628,7 +632,7 @@ assert not errors, errors
 
 
 def test_gradients_are_not_lost(arrays):
-    """An array that requires a gradient is refused wherever it is given, but within torch.no_grad(). (Feature T2.)"""
+    """An array that requires a gradient is refused by every function that takes arrays, except within torch.no_grad(). (Feature T2.)"""
     arrays("""
 class Asked(Fast):
     asked = 0
@@ -700,7 +704,7 @@ assert not blocks
 
 
 def test_other_devices(device):
-    """On Vulkan, CUDA arrays go through host memory as before, and tensors have no CUDA interface. (Feature T1.)"""
+    """A Vulkan device copies CUDA arrays through host memory, and its tensors have no CUDA interface. (Feature T1.)"""
     if device.info.type == spy.DeviceType.cuda:
         pytest.skip("the device is CUDA's")
     t = spy.Tensor.from_numpy(device, np.arange(3, dtype=np.float32))
@@ -740,7 +744,7 @@ def torch():
 
 @pytest.fixture(scope="module", params=["follows torch", "own stream"])
 def beside(request, torch):
-    """A module on a device that works in torch's stream, and on one that does not."""
+    """Returns two modules: one on a device that works in torch's stream, one on a device that does not."""
     d = spy.create_torch_device() if request.param == "follows torch" else spy.create_device(spy.DeviceType.cuda)
     yield spy.Module.load_from_source(d, "arrays_on_gpu", SLANG)
     d.close()
@@ -767,7 +771,7 @@ def test_torch_values(torch, beside):
     assert torch.equal(beside.add(a, a), 2 * torch.arange(7, device="cuda", dtype=torch.float32))
     grown = torch.ones(5, device="cuda", requires_grad=True)
     for made in (beside.add(grown, 1.0), beside.add(torch.nn.Parameter(a[:5]), 1.0), beside.add(grown * 2, 1.0)):
-        assert made.requires_grad  # a node of torch's graph: tests/torch
+        assert made.requires_grad  # the result is a node of torch's graph, which tests/torch tests
     for use in (lambda: beside.add(a[:5], 1.0, _result=grown), lambda: spy.Tensor.from_torch(beside.device, grown)):
         with pytest.raises(RuntimeError, match="requires a gradient"):
             use()
@@ -787,14 +791,14 @@ def test_torch_views(torch, beside):
     """Slices and other torch tensors with gaps are inputs and outputs. (Feature T1.)"""
     x = torch.rand(6, 8, 10, device="cuda")
     for view in (x.permute(2, 0, 1), x[1:4], x[:, ::3], x[2, 3, 4], x[..., 1::2], x[:, :1].expand(6, 8, 10), x.t() if x.ndim == 2 else x.mT, x.diagonal(dim1=0, dim2=1)):
-        made = beside.add(view, 1.0)  # of no dimensions: a number, as ever
+        made = beside.add(view, 1.0)  # an array without dimensions gives a number
         assert torch.equal(made, view + 1) if view.ndim else made == float(view + 1)
         out = torch.zeros_like(x)
         place = out.permute(2, 0, 1)
         if view.shape == place.shape:
             beside.add(view, view, _result=place)
             assert torch.equal(place, view + view)
-    odd = torch.arange(101, device="cuda").float()[1:]  # not aligned to vectors
+    odd = torch.arange(101, device="cuda").float()[1:]  # the data is not aligned to vectors
     assert torch.equal(beside.add(odd, odd), odd + odd)
 
 
@@ -872,7 +876,7 @@ def test_torch_streams(torch, beside):
 
 @needs_cuda
 def test_torch_many(torch, beside):
-    """10,000 calls, with new tensors, leave memory as it was. (Feature T1.)"""
+    """10,000 calls with new tensors do not grow the memory in use. (Feature T1.)"""
     a = torch.rand(256, device="cuda")
 
     def some(n):
@@ -904,7 +908,8 @@ def test_cupy(beside):
 
 
 def test_torch_cuda_kernels(torch):
-    """Kernels as the public documentation calls them, on the GPU: exactly as many threads as asked for. (Features U3, U5, V15.)"""
+    """Kernels that are called as the public documentation calls them run on the GPU with exactly as many threads as asked for. (Features
+    U3, U5, V15.)"""
     with spy.create_torch_device() as d:
         k = spy.Module.load_from_source(d, "kernels_on_gpu", KERNELS)
         x, y = torch.rand(300, device="cuda"), torch.zeros(300, device="cuda")

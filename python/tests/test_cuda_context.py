@@ -1,9 +1,8 @@
-"""CUDA contexts and streams: D1 (existing_device_handles), D5, D7, D8, D9, F6, K4, E1 (cuda_stream).
+"""CUDA contexts and streams. Features D1 (existing_device_handles), D5, D7, D8, D9, F6, K4, E1 (cuda_stream).
 
-Without a GPU: errors and types here; the rest in processes of their own whose libcuda.so.1 is tests/unit/fake_cuda, a driver with
-two devices, stacks of contexts for each thread, and streams that remember their context. What is current is asked of the driver
-itself, by ctypes. On a CUDA machine the last tests run too, with torch where it is installed.
-"""
+Without a GPU this process tests errors and types. The other tests run in processes of their own whose libcuda.so.1 is
+tests/unit/fake_cuda, a driver with two devices, a stack of contexts for each thread, and streams that remember their context. They ask
+the driver itself, by ctypes, which context is current. On a CUDA machine the last tests run too, with torch where it is installed."""
 import ctypes
 import os
 import shutil
@@ -87,7 +86,7 @@ def test_no_driver():
 
 
 def test_other_devices(device):
-    """Clear errors without CUDA; no stream is no stream. (Features D8, K4, E1.)"""
+    """On devices other than CUDA, CUDA's functions raise clear errors, and None as a stream is allowed. (Features D8, K4, E1.)"""
     if device.info.type == spy.DeviceType.cuda:
         pytest.skip("the device is CUDA's")
     for use, name in ((device.cuda_context_scope, "cuda_context_scope"),):
@@ -134,7 +133,9 @@ class State(ctypes.Structure):  # struct fake_cuda
                 ("stream", ctypes.c_void_p), ("waiting", ctypes.c_void_p), ("waits_for", ctypes.c_void_p), ("read_in", ctypes.c_void_p),
                 ("graph", ctypes.c_uint * 3), ("mapped", ctypes.c_uint64), ("mapped_size", ctypes.c_uint64), ("waits", ctypes.c_uint64),
                 ("texture", ctypes.c_uint64), ("surface", ctypes.c_uint64), ("textures", ctypes.c_int64), ("texels", ctypes.c_void_p),
-                ("capability", ctypes.c_int), ("static_shared", ctypes.c_int), ("shared", ctypes.c_uint)]
+                ("capability", ctypes.c_int), ("static_shared", ctypes.c_int), ("shared", ctypes.c_uint),
+                ("loaded", ctypes.c_uint64 * 2), ("asked", ctypes.c_uint64 * 3), ("uuid", ctypes.c_void_p), ("imports", ctypes.c_int64),
+                ("multiprocessors", ctypes.c_int)]
 
 
 cu.fake_cuda_state.restype = ctypes.POINTER(State)
@@ -193,7 +194,7 @@ def context_of(device):
 
 @pytest.fixture(scope="module")
 def fake(tmp_path_factory):
-    """fake(script): runs it behind PRELUDE, on the driver without a GPU."""
+    """Returns fake(script), which runs PRELUDE and the script on the driver without a GPU."""
     compiler, folder = shutil.which("gcc") or shutil.which("cc"), tmp_path_factory.mktemp("fake_cuda")
     sources = [os.path.join(TOP, "tests/unit/fake_cuda", name) for name in ("driver.c", "play.c")]
     if not sys.platform.startswith("linux") or not compiler or not all(map(os.path.exists, sources)):
@@ -204,7 +205,7 @@ def fake(tmp_path_factory):
     def run(script):
         env = dict(os.environ, LD_LIBRARY_PATH=os.pathsep.join([str(folder), os.environ.get("LD_LIBRARY_PATH", "")]))
         env["PYTHONPATH"] = os.pathsep.join([os.path.dirname(os.path.dirname(spy.__file__)), env.get("PYTHONPATH", "")])
-        fetched = os.path.join(TOP, "build/nvrtc/libnvrtc.so.13")  # else the library's own search finds one
+        fetched = os.path.join(TOP, "build/nvrtc/libnvrtc.so.13")  # otherwise the library searches for NVRTC itself
         if os.path.exists(fetched):
             env.setdefault("SLANGPY_NVRTC_LIBRARY", fetched)
         done = subprocess.run([sys.executable, "-c", PRELUDE + script + "\nprint('good')"], env=env, capture_output=True, text=True, timeout=240)
@@ -214,7 +215,8 @@ def fake(tmp_path_factory):
 
 
 def test_current_handles(fake):
-    """The handles are those of this thread's current context; without one there is an error. (Feature D8.)"""
+    """get_cuda_current_context_native_handles() gives the handles of this thread's current context; without a context it is an error.
+    (Feature D8.)"""
     fake("""
 none = "get_cuda_current_context_native_handles: this thread has no current CUDA context"
 raises(spy.Error, none, spy.get_cuda_current_context_native_handles)
@@ -236,7 +238,8 @@ assert len(seen) == 1 and seen[0].startswith(none)
 
 
 def test_given_context(fake):
-    """A device in a context that was given, with and without its CUdevice, which is checked; two devices in one process. (Features D1, D8.)"""
+    """A device is made in a given context, with and without its CUdevice, which is checked; one process has two devices. (Features D1,
+    D8.)"""
     fake("""
 ours, others = new_context(1), new_context(0)
 make_current(ours)
@@ -263,7 +266,8 @@ assert current() == others
 
 
 def test_context_scope(fake):
-    """Current inside, as before outside: after errors, nested, twice, in a thread that had none, and when the device is closed inside. (Feature D8.)"""
+    """The device's context is current inside of cuda_context_scope(), and the earlier context is restored behind it: after errors, in
+    nested and repeated scopes, in a thread without a context, and if the device is closed inside. (Feature D8.)"""
     fake("""
 d = spy.create_device(existing_device_handles=[spy.NativeHandle("CUcontext", new_context(1))])
 e = spy.create_device(spy.DeviceType.cuda)
@@ -313,8 +317,8 @@ raises(spy.Error, "closed", lambda: e.native_handles)
 
 
 def test_streams(fake):
-    """Calls, dispatches and command buffers run on the stream that they name; the next ones run on the device's own stream again. (Features
-    F6, K4, E1.)"""
+    """Calls, dispatches and command buffers run on the stream that they are given; later ones run on the device's own stream again.
+    (Features F6, K4, E1.)"""
     fake("""
 d = spy.create_device(spy.DeviceType.cuda)
 m, x = module_of(d), spy.Tensor.zeros(d, (4,), "float")
@@ -351,7 +355,8 @@ raises(TypeError, "handle as int", m.f.cuda_stream, spy.NativeHandle("CUcontext"
 
 
 def test_sync(fake):
-    """sync_to_cuda() and sync_to_device() make the right stream wait for the other. (Feature D9.)"""
+    """sync_to_cuda() makes the given CUDA stream wait for the device's stream, and sync_to_device() makes the device's wait for the
+    given one. (Feature D9.)"""
     fake("""
 d = spy.create_device(spy.DeviceType.cuda)
 m, x = module_of(d), spy.Tensor.zeros(d, (4,), "float")
@@ -374,7 +379,8 @@ assert state.stream == own
 
 
 def test_info(fake):
-    """CUDA's version, not Vulkan's packing of one; the adapter among others of the same name; what it can. (Feature D5.)"""
+    """A CUDA device's info has CUDA's version in CUDA's own form, the right one of several adapters of the same name, and the features.
+    (Feature D5.)"""
     fake("""
 for ordinal in (0, 1):
     with spy.create_device(existing_device_handles=[spy.NativeHandle("CUdevice", ordinal)]) as d:
@@ -449,7 +455,8 @@ torch = sys.modules["torch"] = Torch()
 
 
 def test_torch_devices(fake):
-    """In torch's context of the device that was asked for; torch's own is left as it was; what cannot be is said. (Feature D7.)"""
+    """create_torch_device() uses torch's context of the device that was asked for and leaves torch's current device as it was; what is
+    impossible is an error. (Feature D7.)"""
     fake(TORCH + """
 before = new_context(0)
 make_current(before)
@@ -473,7 +480,8 @@ raises(spy.Error, "create_torch_device: torch.cuda.is_available() is False", spy
 
 
 def test_torch_streams(fake):
-    """All work goes to torch's current stream of the thread, whose default one is CUDA's; fn.cuda_stream() goes before it. (Features D7, F6.)"""
+    """All work goes to the calling thread's current stream of torch, and torch's default stream is CUDA's; fn.cuda_stream() is used
+    instead where it is given. (Features D7, F6.)"""
     fake(TORCH + """
 d = spy.create_torch_device()
 m, x = module_of(d), spy.Tensor.zeros(d, (4,), "float")
@@ -561,7 +569,8 @@ def test_contexts_on_a_gpu():
 
 @needs_cuda
 def test_torch_on_a_gpu():
-    """torch's context and stream, which stays current; numbers that torch wrote in a stream of its own, without a wait. (Feature D7.)"""
+    """The device shares torch's context, which stays current, and torch's streams: a call sees numbers that torch wrote in a stream of
+    its own, without a wait. (Feature D7.)"""
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("this torch has no CUDA")
@@ -571,7 +580,7 @@ def test_torch_on_a_gpu():
         assert d.native_handles[1].value == before == cuda_current()
         module = spy.Module.load_from_source(d, "beside_torch", "void twice(int i, float *p) { p[i] = 2 * p[i]; }")
         for s in (stream, torch.cuda.default_stream()):
-            torch.cuda.synchronize()  # torch orders its streams no more than that
+            torch.cuda.synchronize()  # torch does not order its streams beyond this, either
             with torch.cuda.stream(s):
                 for _ in range(50):
                     x += 1

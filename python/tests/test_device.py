@@ -1,4 +1,5 @@
-"""Devices, what they are, their life, the current device; import costs. (Features D1-D6, D8, D10, H1, H3, Y7.)"""
+"""Devices: creation, information, lifetime, the current device, and the cost of importing slangpy. (Features D1-D6, D8, D10, H1, H3,
+Y7.)"""
 import gc
 import os
 import subprocess
@@ -27,7 +28,7 @@ def own():
 # >>making
 
 def test_create_device_keywords():
-    """All keywords at their defaults, positional ones in SlangPy's order. (Feature D1.)"""
+    """create_device() takes all keywords at their defaults, and arguments by position in SlangPy's order. (Feature D1.)"""
     d = spy.create_device(spy.DeviceType.vulkan, False, None, ["/tmp"], False, False, True, False, None, None)
     assert d.desc.type == spy.DeviceType.vulkan
     assert d.desc.include_paths == ["/tmp", spy.SHADER_PATH]  # create_device adds the package's folder, as SlangPy does
@@ -57,7 +58,8 @@ def has_cuda():
 
 
 def test_cuda():
-    """A device where there is a driver; else an error that says what was looked for. Never another backend's. (Feature D4.)"""
+    """A machine with a CUDA driver gives a CUDA device; any other gives an error that says what was searched, never a device of another
+    backend. (Feature D4.)"""
     if not has_cuda():
         with pytest.raises(spy.Error, match="libcuda"):
             spy.create_device(spy.DeviceType.cuda)
@@ -71,7 +73,7 @@ ADD = "float add(float a, float b) { return a + b; }"
 
 @pytest.mark.skipif(not has_cuda(), reason="no CUDA device")
 def test_cuda_stream():
-    """CUDA's default stream, and the thread's own, as int and as an object that has one. (Feature F6.)"""
+    """CUDA's default stream and the thread's default stream are given as an int or as an object with such a number. (Feature F6.)"""
     with spy.create_device(spy.DeviceType.cuda) as d:
         add = spy.Module.load_from_source(d, "streams", ADD).add
         for stream in (0, 2, type("Stream", (), {"cuda_stream": 1})()):
@@ -81,7 +83,7 @@ def test_cuda_stream():
 
 
 def test_cuda_stream_needs_cuda(device, load):
-    """Refused where there are no streams, and what is none. (Feature F6.)"""
+    """A CUDA stream is refused on devices without streams, and so is an object that is not a stream. (Feature F6.)"""
     if device.info.type == spy.DeviceType.cuda:
         pytest.skip("the device is CUDA's")
     add = load(ADD).add
@@ -94,7 +96,7 @@ def test_cuda_stream_needs_cuda(device, load):
 
 @pytest.mark.parametrize("bad", [3.5, object(), "vulcan"])
 def test_bad_type(bad):
-    """create_device() refuses a type that is no DeviceType. (Feature D4.)"""
+    """create_device() refuses a type that is not a DeviceType. (Feature D4.)"""
     with pytest.raises(TypeError, match="expected a DeviceType"):
         spy.create_device(bad)
 
@@ -106,7 +108,7 @@ def test_unknown_keyword():
 
 
 def test_override(monkeypatch):
-    """The environment names the type; a wrong name is an error that lists the right ones. (Feature D1.)"""
+    """SLANGPY_DEVICE_TYPE_OVERRIDE sets the device's type; the error for a wrong name lists the right ones. (Feature D1.)"""
     monkeypatch.setenv("SLANGPY_DEVICE_TYPE_OVERRIDE", "vulkan")
     with spy.create_device(spy.DeviceType.cuda) as d:
         assert d.info.type == spy.DeviceType.vulkan
@@ -123,7 +125,7 @@ def test_init_device():
 
 
 def test_device_from_desc():
-    """One value for all keywords; `import slangpy` works in its modules. (Feature D3.)"""
+    """A DeviceDesc has all keywords as one value, and `import slangpy` works in modules of such a device. (Feature D3.)"""
     desc = spy.DeviceDesc(type=spy.DeviceType.vulkan, label="mine", enable_compilation_reports=True)
     with spy.Device(desc) as d:
         assert d.desc.label == "mine" and d.enable_compilation_reports
@@ -136,7 +138,7 @@ def test_device_from_desc():
 
 
 def test_missing_library():
-    """The first module says that the compiler is not there. (Feature D1.)"""
+    """Without the compiler's library a device can be made, and the first module raises the error. (Feature D1.)"""
     with spy.create_device(slang_library="/nowhere/libslang.so") as d:
         with pytest.raises(spy.Error, match="/nowhere/libslang.so"):
             spy.Module.load_from_source(d, "m", ADD)
@@ -156,7 +158,7 @@ def test_include_paths(tmp_path):
 
 
 def test_compiler_options_of_the_device():
-    """Defines of the device reach modules that have no options; a module's own replace them. (Feature M8.)"""
+    """The device's defines reach modules that have no options; a module's own options replace them. (Feature M8.)"""
     source = "int f() { return N; }"
     with spy.create_device(compiler_options={"defines": {"N": "5"}}) as d:
         assert spy.Module.load_from_source(d, "a", source).f() == 5
@@ -166,7 +168,7 @@ def test_compiler_options_of_the_device():
 @pytest.mark.parametrize("options, word", [({"matrix_layout": spy.SlangMatrixLayout.column_major}, "matrix_layout"),
                                            ({"optimisation": 1}, "No parameter named 'optimisation'")])
 def test_compiler_options_refused(options, word):
-    """What would change results and cannot be had is an error. (Feature M8.)"""
+    """Compiler options that would change results and are not supported are errors. (Feature M8.)"""
     with pytest.raises((spy.Error, TypeError), match=word):
         spy.create_device(compiler_options=options)
     with spy.create_device() as d, pytest.raises((spy.Error, TypeError), match=word):
@@ -189,7 +191,7 @@ def test_compiler_options_without_effect():
 # >>what it is
 
 def test_adapters(device):
-    """Adapters have names; the first one's luid makes a device of that name. (Feature D5.)"""
+    """Adapters have names, and the LUID of the first adapter makes a device of that name. (Feature D5.)"""
     adapters = spy.Device.enumerate_adapters(spy.DeviceType.vulkan)
     assert adapters and all(isinstance(a, spy.AdapterInfo) and a.name for a in adapters)
     assert len({tuple(a.luid) for a in adapters}) == len(adapters)
@@ -203,7 +205,7 @@ def test_adapters(device):
 
 
 def test_no_such_adapter():
-    """An adapter that does not exist is an error, by LUID and by name. (Feature D5.)"""
+    """The error for an adapter that does not exist comes for a LUID and for a name. (Feature D5.)"""
     with pytest.raises(spy.Error):
         spy.create_device(adapter_luid=[99] + [0] * 15)
     with pytest.raises(spy.Error, match="no such thing"):
@@ -235,7 +237,7 @@ def test_features_hold(device, load, feature, source):
 
 
 def test_features(device):
-    """Names do as well; a device is hardware or software; what is not a feature is an error. (Feature D5.)"""
+    """Features are asked for by enum or by name; each device is hardware or software; an unknown feature is an error. (Feature D5.)"""
     assert device.has_feature("half") == (spy.Feature.half in device.features)
     assert device.has_feature(spy.Feature.hardware_device) != device.has_feature("software_device")
     assert not device.has_feature(spy.Feature.ray_tracing)
@@ -251,7 +253,7 @@ def test_capabilities(device):
 
 
 def test_stats(device):
-    """The second call of a kind is a hit. (Features H1, H3.)"""
+    """The second call with the same signature is a cache hit. (Features H1, H3.)"""
     m = spy.Module.load_from_source(device, "stats", "int twice(int x) { return 2 * x; }")
     before = device.shader_cache_stats
     for i in range(5):
@@ -264,7 +266,7 @@ def test_stats(device):
 
 
 def test_cache_is_bounded():
-    """max_plans kinds of calls are kept. (Feature H1.)"""
+    """The cache keeps at most max_plans signatures of calls. (Feature H1.)"""
     with spy.create_device(max_plans=2) as d:
         m = spy.Module.load_from_source(d, "m", ADD)
         for k in range(1, 6):
@@ -282,7 +284,8 @@ def test_repr(device):
 # >>life
 
 def test_close():
-    """Callbacks run once, in order, before it is closed; all use afterwards is an error, closing again is none. (Feature D6.)"""
+    """close() runs callbacks once, in order, while the device is open. Any later use of the device is an error, but another close() is
+    allowed. (Feature D6.)"""
     d = spy.create_device()
     m = spy.Module.load_from_source(d, "m", ADD)
     t = spy.Tensor.zeros(d, (4,))
@@ -304,7 +307,8 @@ def test_close():
 
 
 def test_close_callback_that_fails():
-    """The device closes, and then its error arrives. Several: test_hostile.py. (Feature D6.)"""
+    """If a close callback raises, the device is closed and the exception arrives. test_hostile.py has several such callbacks. (Feature
+    D6.)"""
     d = spy.create_device()
     d.register_device_close_callback(lambda x: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -313,7 +317,8 @@ def test_close_callback_that_fails():
 
 
 def test_context_manager():
-    """`with` makes the device current, and does not close it: SlangPy's blocks nest, and its scripts use the device afterwards. (Feature D6.)"""
+    """`with` makes the device current and does not close it, because SlangPy's scripts nest such blocks and use the device afterwards.
+    (Feature D6.)"""
     d = spy.create_device()
     other = spy.create_device()
     with pytest.raises(KeyError):
@@ -330,7 +335,7 @@ def test_context_manager():
 
 
 def test_devices_are_collected():
-    """A device that nothing holds goes, with reports and callbacks that hold nothing of it. (Feature D6.)"""
+    """A device without references is freed, although it has reports and callbacks. (Feature D6.)"""
     d = spy.create_device(enable_compilation_reports=True)
     spy.Module.load_from_source(d, "m", ADD).add(1, 2)
     r = weakref.ref(d)
@@ -432,7 +437,7 @@ def test_current_device(own):
     ("CommandQueueType", "graphics"), ("Format", "undefined r32_float rgba32_float r32_uint rgba16_float r8_uint"),
 ])
 def test_enums(name, members):
-    """The enums have the members that scripts use. (Features D4, M8.)"""
+    """The enums have the members that SlangPy's scripts use. (Features D4, M8.)"""
     kind = getattr(spy, name)
     for member in members.split():
         assert getattr(kind, member).name == member
@@ -445,7 +450,7 @@ def test_usage_flags_combine():
 
 
 def test_descriptions():
-    """Keywords, equality, no unknown names, lists of their own. (Feature M8.)"""
+    """Descriptions take keywords, compare by value, refuse unknown names, and do not share lists. (Feature M8.)"""
     a, b = spy.SlangCompilerOptions({"defines": {"A": "1"}}), spy.SlangCompilerOptions(defines={"A": "1"})
     assert a == b and a != spy.SlangCompilerOptions()
     spy.SlangCompilerOptions().include_paths.append("x")
@@ -462,14 +467,15 @@ def python(code, *flags, **more):
 
 
 def test_import_is_lean():
-    """numpy, torch and other large modules are not imported. (Feature Y7.)"""
+    """Importing slangpy does not import numpy, torch or other large modules. (Feature Y7.)"""
     out = python("import sys; before = set(sys.modules); import slangpy; print([m for m in ('numpy', 'torch', 'json', 'inspect', 'dataclasses', "
                  "'typing', 'tempfile', 'subprocess', 'logging', 'ctypes', 'html') if m in sys.modules and m not in before])").stdout
-    assert out.strip() == "[]"  # what Python's own start imports (site, .pth files) is not ours
+    assert out.strip() == "[]"  # modules that Python's start imports (site, .pth files) are not counted
 
 
 def test_import_time(tmp_path):
-    """At most 100 ms of processor time, of this package and of what it imports; the best of three, with modules that are compiled. (Feature Y7.)"""
+    """Importing slangpy and what it imports takes at most 100 ms of processor time: the best of three runs with compiled modules.
+    (Feature Y7.)"""
     code = "import time\nstart = time.process_time()\nimport slangpy\nprint(time.process_time() - start)"
     limit = 0.1 if not SANITIZED else 1
     env = {"PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
@@ -477,8 +483,7 @@ def test_import_time(tmp_path):
 
 
 def test_extension_is_small():
-    """The extension, unpacked, is below 2 MB (1.27 before textures, 1.36 before rasters, 1.8 with fusion, packs and networks);
-    tests/run weighs the wheel. (Feature Y7.)"""
+    """The unpacked extension is below 2 MB. tests/run weighs the wheel. (Feature Y7.)"""
     if SANITIZED:
         pytest.skip("built with a sanitizer")
     folder = os.path.dirname(spy.__file__)
@@ -487,7 +492,7 @@ def test_extension_is_small():
 
 
 def test_use_after_fork():
-    """The child of a fork is told to make a device of its own. (Feature D6.)"""
+    """In the child of a fork the parent's device raises an error that says to make a new device. (Feature D6.)"""
     code = ("import os, sys, slangpy as spy\nd = spy.create_device()\npid = os.fork()\n"
             "if pid == 0:\n    try:\n        d.wait()\n    except spy.Error as e:\n        print(e, flush=True)\n    os._exit(0)\n"
             "os.waitpid(pid, 0)\nd.close()")

@@ -1,8 +1,9 @@
 """Gradients through draws. What module.draw.bwds() adds is compared with central differences of pictures that module.draw() draws, in
-scenes of random triangles, with gradients only where the same triangle stays visible; and, with edges, with central differences of
-pictures of 8 x 8 times as many pixels.
+scenes of random triangles. Without edges, only pixels count in which the same triangle stays visible; with edges, the pictures for the
+differences have 8 x 8 times as many pixels.
 
-Error bound inside: |got - expected| <= 1e-3 * |expected|, of derivatives in a direction that is half the gradient's own."""
+Error bound without edges: |got - expected| <= 1e-3 * |expected|, for derivatives in a direction that is half the gradient's own."""
+
 import os
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 import slangpy as spy
 from conftest import EVERY
+
+pytestmark = pytest.mark.turns(2)  # tests/gpu/test_draw_gradients.c has the same subject
 
 SHADERS = """
 import slangpy;
@@ -108,7 +111,7 @@ class Scene:
 
 
 def inside(picture):
-    """The pixels all of whose neighbours show the same triangle, and whose samples are not near a bend of the texture's filter."""
+    """Returns the pixels whose neighbours all show the same triangle, and whose samples are not near a bend of the texture's filter."""
     number, texels = np.rint(picture[..., 3]), picture[..., :2] * 4 - 0.5
     good = (number > 0) & (np.abs(texels - np.rint(texels)) > 0.05).all(axis=-1)
     for y in (-1, 0, 1):
@@ -118,7 +121,7 @@ def inside(picture):
     return good
 
 
-# Of each group a step by which pictures are compared: small where they are no polynomials.
+# The step of the differences for each group of inputs. It is small where pictures are not polynomials of the inputs.
 GROUPS = {("position",): 5e-3, ("camera",): 3e-3, ("color", "gain"): 5e-3, ("uv",): 2e-3, ("tint", "direction", "power"): 1e-2, ("image",): 1e-1}
 
 
@@ -193,7 +196,7 @@ def smooth_weights(size):
 
 
 def average(device, m, position, color, weights, indices=None, depth=False, by=(0, 0)):
-    """Returns the sum of weights over a picture whose pixels are averages."""
+    """Returns the weighted sum over a picture whose pixels are averages of smaller pixels."""
     target = make_target(device, SIZE * TIMES, SIZE * TIMES)
     buffer = device.create_texture(format=spy.Format.d32_float, width=SIZE * TIMES, height=SIZE * TIMES, usage=spy.TextureUsage.depth_stencil) if depth else None
     m.draw("vertex_main", "fragment_main", vertices={"position": position, "color": color}, indices=indices, target=target, clear=BACK,
@@ -215,7 +218,7 @@ def edge_gradients(device, m, position, color, weights, indices=None, depth=Fals
 @pytest.mark.share(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_moving_triangle(device, moving, seed):
-    """The total derivative is within 5 % of that of a picture of averages; without edges it is far off."""
+    """The total derivative of a moving triangle with edges is within 5 % of that of averaged pictures; without edges it is far off."""
     position, color = corners_of(seed), np.random.default_rng(seed).random((3, 3))
     weights, step = smooth_weights(SIZE), 1 / SIZE
     by = tensor(device, np.zeros(2))
@@ -236,7 +239,7 @@ def test_a_moving_triangle(device, moving, seed):
 
 
 def test_edges_between_triangles(device, moving):
-    """A vertex inside a surface of two colours that meet there, and one triangle in front of another."""
+    """Gradients are right for a vertex inside a surface where two colours meet, and for one triangle in front of another."""
     weights, step = smooth_weights(SIZE), 1 / SIZE
     # A fan around a vertex: the colours go on over its inner edges, so they add nothing that pixels do not.
     ring = np.array([[-0.7, -0.6], [0.65, -0.7], [0.6, 0.7], [-0.65, 0.6], [0.1, 0.05]])
@@ -247,7 +250,7 @@ def test_edges_between_triangles(device, moving):
     pair[:3, 2], pair[3:, 2] = 0.2, 0.6
     for position, order, depth, moved in ((fan, indices, False, [4]), (pair, None, True, [0, 1, 2]), (pair, None, True, [3, 4, 5])):
         color = np.random.default_rng(8).random((len(position), 3))
-        if depth:  # of one colour each: how many pixels' centres a narrow slope covers is no matter then
+        if depth:  # each triangle has one color here, so that it does not matter how many pixel centres a narrow slope covers
             color = np.repeat(color[:2], 3, axis=0)
         got = edge_gradients(device, moving, position, color, weights, order, depth)[moved].sum(axis=0)
         expected = np.zeros(2)
@@ -349,7 +352,7 @@ def test_attributes_in_a_grid(device, more):
 
 
 def test_structs_and_strips(device, more):
-    """A tensor of the vertices' struct has its gradient; a strip gives the same as a list."""
+    """A tensor of vertex structs has a gradient, and a triangle strip gives the same gradient as a list."""
     vertices = spy.Tensor.empty(device, (4,), dtype=more.Vertex)
     vertices.copy_from_numpy(np.concatenate([SQUARE, [[1], [2], [3], [4]]], axis=1).astype(np.float32))
     vertices = vertices.with_grads()
@@ -379,7 +382,7 @@ def test_instances(device, more):
     weight, offset = tensor(device, [1, 2, 3, 4]), tensor(device, [[0, 0], [0, 0]])
     more.draw.bwds("vertex_instance", "fragment_main", vertices={"position": SQUARE / 2, "weight": weight}, per_instance={"offset": offset}, instances=2,
                    indices=HALVES, target=ones(device), depth=None, gain=2.0)
-    # the second instance lies over the first: its weights count twice, and nothing comes to the first
+    # The second instance lies over the first. It uses the same weights, and the first instance's offset gets no gradient.
     assert np.allclose(weight.grad.to_numpy().sum(), 16 * 3 * 2, rtol=1e-5)
     assert (offset.grad.to_numpy()[0] == 0).all() and np.abs(offset.grad.to_numpy()[1]).max() > 0
 
@@ -413,14 +416,15 @@ struct Varying : IDifferentiable { float4 position : SV_Position; float a : A; n
 
 
 def test_interpolation(device):
-    """nointerpolation and noperspective are those of the draw, with perspective beside them."""
+    """Gradients follow the draw's nointerpolation and noperspective attributes, beside attributes with perspective."""
     module = spy.Module.load_from_source(device, "test_draw_gradients_modes", MODES)
     rng = np.random.default_rng(3)
     position = np.array([[-0.9, -0.9, 0, 1], [-0.9 * 2, 0.9 * 2, 0, 2], [0.9 * 0.5, -0.9 * 0.5, 0, 0.5]])
     value = rng.random((3, 3))
     target, p, v = make_target(device, 32, 32), tensor(device, position), tensor(device, value)
-    weights = rng.standard_normal((32, 32, 4)) * (np.add.outer(-np.arange(32), np.arange(32)) < -4)[..., None]  # inside only: what lavapipe
-    weights[:, :4] = weights[28:] = 0  # clips without perspective has no numbers
+    # Only pixels away from the view's border count: lavapipe's values without perspective are wrong where it clips.
+    weights = rng.standard_normal((32, 32, 4)) * (np.add.outer(-np.arange(32), np.arange(32)) < -4)[..., None]
+    weights[:, :4] = weights[28:] = 0
     target.grad.copy_from_numpy(weights.astype(np.float32))
     module.draw.bwds("vertex_main", "fragment_main", vertices={"position": p, "value": v}, target=target)
 
@@ -444,7 +448,8 @@ def test_interpolation(device):
 
 
 def test_targets_formats_and_sides(device, more):
-    """Several targets; 8 bits cut values off, where nothing changes; the back of a triangle; scissors; sums go on."""
+    """Gradients are right with several targets, with 8-bit formats (zero where values are cut off), for the back of a triangle and with
+    scissors, and they add to what is there."""
     first, second = ones(device), make_target(device, 8, 8, spy.Format.rg32_float)
     second.grad.copy_from_numpy(np.full((8, 8, 2), 2, np.float32))
     gain = number(device, 3)
@@ -464,7 +469,7 @@ def test_targets_formats_and_sides(device, more):
 
 
 def test_pairs_encoders_and_nothing(device, more):
-    """A pair has its gradient in Python; a command encoder records all; a draw of nothing adds nothing."""
+    """A pair gets its gradient in Python; a command encoder records the backward draw; a draw of nothing adds nothing."""
     pair, quad = spy.floatDiffPair(2.0, 0.0), {"vertices": {"position": SQUARE, "weight": np.ones(4)}, "indices": HALVES}
     more.draw.bwds("vertex_struct", "fragment_main", target=ones(device), gain=pair, **quad)
     assert np.allclose(pair.grad, 64, rtol=1e-5)
@@ -478,7 +483,7 @@ def test_pairs_encoders_and_nothing(device, more):
 
 
 def test_the_same_bits_in_each_run(device, more):
-    """Sums of uniforms can be deterministic; those of vertices are refused."""
+    """deterministic() sums gradients of uniforms to the same bits in each run; for gradients of vertices it is refused."""
     found, quad = set(), {"vertices": {"position": SQUARE, "weight": np.random.default_rng(0).random(4)}, "indices": HALVES}
     for _ in range(3):
         gain = number(device, 2)
@@ -504,7 +509,7 @@ def test_reload(device, more):
 
 
 def test_explain(device, more):
-    """Says what gets a gradient, what is exact, and what the functions are; or why there is none."""
+    """explain() says which inputs get a gradient, what is exact, and which functions run, or why there is no gradient."""
     quad = dict(vertices={"position": tensor(device, SQUARE), "weight": np.ones(4)}, indices=HALVES, target=ones(device), gain=number(device, 2), clear=[0, 0, 0, 0])
     text = more.draw.explain("vertex_struct", "fragment_main", edges=True, **quad)
     for words in ("gradients of 2 triangles on 8 x 8 pixels", "gain: gets a gradient, by the fragment function's derivative: exact", "weight: a constant",
@@ -518,7 +523,7 @@ def test_explain(device, more):
 # >>bad input
 
 def test_refusals(device, more):
-    """Each error says what has no gradients and what was expected."""
+    """The error for a parameter without gradients says what was expected."""
     quad = {"vertices": {"position": SQUARE, "weight": np.ones(4)}, "indices": HALVES}
     moved = {"vertices": {"position": tensor(device, SQUARE), "weight": np.ones(4)}, "indices": HALVES}
     bare = device.create_texture(format=spy.Format.rgba32_float, width=8, height=8, usage=spy.TextureUsage.render_target)
@@ -546,5 +551,6 @@ def test_refusals(device, more):
         with pytest.raises(Exception, match=text):
             more.draw.bwds(**call)
     assert gain.grad.to_numpy() == 0
-    more.draw.bwds("vertex_plain", "fragment_main", target=ones(device), gain=gain, **quad)  # nothing that the vertex function takes has a gradient
+    # no input of this vertex function has a gradient
+    more.draw.bwds("vertex_plain", "fragment_main", target=ones(device), gain=gain, **quad)
     assert np.allclose(gain.grad.to_numpy(), 64, rtol=1e-5)

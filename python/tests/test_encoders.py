@@ -34,7 +34,7 @@ def values(buffer, dtype=np.uint32):
 
 @pytest.mark.parametrize("dst_offset, src_offset, size", [(0, 0, 32), (0, 0, 0), (4, 8, 12), (1, 2, 5), (31, 0, 1), (0, 31, 1), (16, 16, 16)])
 def test_copy_buffer(device, dst_offset, src_offset, size):
-    """copy_buffer() copies any range, at each submission and not before. (Feature E1.)"""
+    """copy_buffer() copies any range at each submission, and nothing when it is recorded. (Feature E1.)"""
     a, b = np.random.default_rng(size).integers(0, 256, (2, 32)).astype(np.uint8)
     src, dst = device.create_buffer(data=a), device.create_buffer(data=b)
     e = device.create_command_encoder()
@@ -64,7 +64,7 @@ def test_copy_beyond(device, args, words):
 
 
 def test_copy_onto_itself(device):
-    """Overlapping ranges of one buffer are refused, others copied. (Feature E1.)"""
+    """Overlapping ranges of one buffer are refused; ranges that do not overlap are copied. (Feature E1.)"""
     b = device.create_buffer(data=numbers(8))
     e = device.create_command_encoder()
     with pytest.raises(spy.Error):
@@ -121,7 +121,7 @@ def test_upload(device):
 
 
 def test_tensors_too(device):
-    """Tensors of any type are buffers for encoders; strided views are refused. (Feature E1.)"""
+    """Encoders take tensors of any type as buffers; strided views are refused. (Feature E1.)"""
     t = spy.Tensor.from_numpy(device, np.arange(6, dtype=np.float32).reshape(2, 3))
     u = spy.Tensor.zeros(device, (2, 3))
     b = device.create_buffer(size=12)
@@ -142,7 +142,7 @@ def test_tensors_too(device):
 # >>calls
 
 def test_append_to(device, m):
-    """A recorded call reads its tensors when it runs; three spellings. (Feature F2.)"""
+    """append_to() and _append_to record a call, which reads its tensors when it runs. (Feature F2.)"""
     x = spy.Tensor.from_numpy(device, np.array([1, 2, 3], np.float32))
     out = spy.Tensor.zeros(device, (3,))
     e = device.create_command_encoder()
@@ -159,7 +159,7 @@ def test_append_to(device, m):
 
 
 def test_set(device, m):
-    """Beyond SlangPy: numbers of recorded calls change between submissions; what was submitted keeps the old ones."""
+    """Numbers of recorded calls can be changed between submissions; submitted work keeps the old numbers. SlangPy does not have this."""
     n = spy.Module.load_from_source(device, "changing", """
         struct Light { float3 color; float power; }
         float lit(Light light, float4 w, float x) { return (light.color.x + light.power) * x + w.x + w.w; }
@@ -203,7 +203,7 @@ def test_set(device, m):
 
 
 def test_append_makes_results(device, m):
-    """`_result='tensor'` gives the tensor that each submission fills; values cannot be had. (Features F2, R2.)"""
+    """`_result='tensor'` returns the tensor that each submission fills; results that are values are refused. (Features F2, R2.)"""
     x = spy.Tensor.from_numpy(device, np.array([1, 2], np.float32))
     e = device.create_command_encoder()
     out = m.add.append_to(e, x, 1.0, _result="tensor")
@@ -228,7 +228,7 @@ def test_dispatch(device, m):
 
 
 def test_order(device, m):
-    """Operations keep their order, with and without barriers, and between command buffers. (Feature E1.)"""
+    """Operations run in the order of recording, with and without barriers, and between command buffers. (Feature E1.)"""
     b = device.create_buffer(data=numbers(4))
     c = device.create_buffer(size=16)
     first, second = device.create_command_encoder(), device.create_command_encoder()
@@ -242,7 +242,7 @@ def test_order(device, m):
 
 
 def test_clear_in_encoder(device):
-    """Tensor.clear(encoder) records. (Feature B9.)"""
+    """Tensor.clear(encoder) records the clear. (Feature B9.)"""
     t = spy.Tensor.from_numpy(device, np.ones(4, np.float32))
     e = device.create_command_encoder()
     t.clear(e)
@@ -267,7 +267,7 @@ def test_memory_is_kept(device, m):
 # >>states
 
 def test_finished_encoder(device, m):
-    """Every use of a finished encoder is one clear error. (Feature E3.)"""
+    """Every use of a finished encoder raises the same clear error. (Feature E3.)"""
     b = device.create_buffer(size=16)
     e = device.create_command_encoder()
     assert not e.is_finished and "finished" not in repr(e)
@@ -302,7 +302,7 @@ def test_wrong_objects(device, m):
 
 
 def test_groups(device):
-    """Debug groups nest; all must be popped. (Feature E1.)"""
+    """Debug groups nest, and finish() requires that all are popped. (Feature E1.)"""
     e = device.create_command_encoder(label="frame")
     e.push_debug_group("outer", spy.float3(1, 0, 0))
     e.insert_debug_marker("here")
@@ -315,7 +315,7 @@ def test_groups(device):
 
 
 def test_recording_callback(device, m):
-    """on_record sees each operation; its errors are told, not raised. (Feature E3.)"""
+    """on_record hears of each operation; exceptions that it raises are reported but do not reach the caller. (Feature E3.)"""
     seen = []
     e = device.create_command_encoder(on_record=lambda kind, index, name: seen.append((kind, index, name)))
     b = device.create_buffer(size=16)
@@ -352,7 +352,7 @@ def test_encoders_are_collected(device):
 # >>fences
 
 def test_fence(device, m):
-    """Submissions set it when they have finished; it only grows. (Feature E2.)"""
+    """A submission sets a fence when it has finished; a fence's value only grows. (Feature E2.)"""
     f = device.create_fence(initial_value=2)
     assert f.current_value == f.signaled_value == 2
     e = device.create_command_encoder()
@@ -370,7 +370,7 @@ def test_fence(device, m):
 
 
 def test_fence_errors(device, m):
-    """Waits that would never end, values that do not grow, wrong lists. (Feature E2.)"""
+    """Waits that would never end, values that do not grow, and lists of wrong lengths are errors. (Feature E2.)"""
     f = device.create_fence()
     e = device.create_command_encoder()
     commands = e.finish()
@@ -398,7 +398,7 @@ def test_fence_errors(device, m):
 # >>times
 
 def test_timestamps(device, m):
-    """GPU times in order, near the host's clock by the calibration; those of each submission anew. (Feature E2.)"""
+    """Timestamps are in order, near the host's clock after calibration, and new for each submission. (Feature E2.)"""
     pool = device.create_query_pool(spy.QueryType.timestamp, 4)
     x = spy.Tensor.zeros(device, (1 << 16,))
     e = device.create_command_encoder()

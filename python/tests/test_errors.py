@@ -1,7 +1,5 @@
-"""Errors of calls: exception types, the words that users match on, and that nothing is lost or kept on the way.
-
-W1, W2, C14, V2, V3, V5, C1, C13 and issue 5's 'Bad input'.
-"""
+"""Errors of calls: exception types, the words that users match on, and that a failed call neither loses nor keeps anything. Features W1,
+W2, C14, V2, V3, V5, C1, C13 and the part 'Bad input' of issue 5."""
 import gc
 import subprocess
 import sys
@@ -38,7 +36,7 @@ def m(load):
 
 
 def fails(kind, match, call, *args, **kwargs):
-    """The call raises `kind` with `match` in the text; gives the text."""
+    """Checks that the call raises `kind` with `match` in the text; returns the text."""
     with pytest.raises(kind, match=match) as e:
         call(*args, **kwargs)
     return str(e.value)
@@ -83,7 +81,7 @@ def test_map_names(m):
 
 
 def test_missing_names(m):
-    """'has no function or type named', with what is near. (Feature M3.)"""
+    """The error 'has no function or type named' lists similar names. (Feature M3.)"""
     text = fails(AttributeError, "has no function or type named 'ad'", getattr, m, "ad")
     assert "add" in text
     fails(KeyError, "has no function or type named 'nothing<3>'", m.__getitem__, "nothing<3>")
@@ -95,7 +93,7 @@ def test_missing_names(m):
 
 @pytest.mark.parametrize("value", [None, "text", object(), 1j, float, np.float32, {1, 2}, lambda: 0, spy, type, ..., [None], ["a"], [1, [2]], [[1, 2], [3]]])
 def test_unsupported_types(m, value):
-    """'Unsupported type' names function, argument and type. (Feature C1.)"""
+    """The error 'Unsupported type' names the function, the argument and the type. (Feature C1.)"""
     fails((TypeError, ValueError), "one: argument 'x': Unsupported type", m.one, value)
     fails((TypeError, ValueError), "one: argument 'x': Unsupported type", m.one, x=value)
 
@@ -108,7 +106,7 @@ def test_unsupported_types_in_dicts(m):
 
 @pytest.mark.parametrize("dtype", ["O", "c16", "U3", "M8[s]"])
 def test_arrays_of_other_things(m, dtype):
-    """Object arrays and their like are refused by name. (Feature C3.)"""
+    """Arrays of Python objects and of other unsupported dtypes are refused with their name. (Feature C3.)"""
     fails((TypeError, ValueError, BufferError), ".", m.add, np.zeros(3, dtype), 1)
 
 
@@ -127,7 +125,7 @@ def test_values_that_do_not_fit(m, value):
 
 
 def test_device_doubles(m):
-    """Device float64 for a float parameter is an error; host float64 is converted. (Feature C3.)"""
+    """A float64 tensor for a float parameter is an error; a float64 array of numpy is converted. (Feature C3.)"""
     t = spy.Tensor.empty(m.device, (3,), "double")
     fails(TypeError, "not converted from double to float.*dtype float", m.add, t, 1)
 
@@ -142,7 +140,8 @@ def test_wrong_struct(m, load):
 
 
 def test_outputs_need_a_place(m):
-    """A list cannot be written. (A number is taken, and what the function writes is dropped, as SlangPy does.) (Feature C8.)"""
+    """A list for an out parameter is an error. A number is accepted, and what the function writes is dropped, as SlangPy does. (Feature
+    C8.)"""
     fails(TypeError, "'r' is an out parameter: expected a Tensor, a ValueRef or a writable array", m.out_, 1, [2.0])
     fails(TypeError, "'n' is an inout parameter", m.inout_, [3])
 
@@ -184,7 +183,7 @@ def test_vector_size(m):
 
 
 def test_strict(load):
-    """'Strict broadcasting is enabled'. (Feature V3.)"""
+    """The error of strict broadcasting has the words 'Strict broadcasting is enabled'. (Feature V3.)"""
     m = load("float add(float a, float b) { return a + b; }", options={"strict_broadcasting": True})
     fails(ValueError, "Strict broadcasting is enabled", m.add, np.zeros((2, 3), np.float32), np.zeros(3, np.float32))
 
@@ -213,7 +212,7 @@ def test_bad_maps(m):
 
 
 def test_bad_encoder(m):
-    """_append_to takes an encoder. (Feature F2.)"""
+    """_append_to refuses objects that are not encoders. (Feature F2.)"""
     fails(TypeError, "[Ee]ncoder", m.add, 1, 2, _append_to=3)
     fails(TypeError, "append_to", m.add.append_to)
 
@@ -222,7 +221,7 @@ def test_bad_encoder(m):
 
 
 def test_hierarchy():
-    """slangpy.Error is a RuntimeError; the others are natural types as well. (Feature W2.)"""
+    """slangpy.Error is a RuntimeError; the other exceptions also derive from the matching built-in ones. (Feature W2.)"""
     assert issubclass(spy.Error, RuntimeError)
     assert issubclass(spy.ArgumentTypeError, spy.Error) and issubclass(spy.ArgumentTypeError, TypeError)
     assert issubclass(spy.ArgumentValueError, spy.Error) and issubclass(spy.ArgumentValueError, ValueError)
@@ -237,14 +236,14 @@ def test_compile_errors(load):
 
 
 def test_errors_are_taken(m):
-    """A failed call leaves no error to the next one. (Feature W2.)"""
+    """The error of a failed call is not seen by the next call. (Feature W2.)"""
     for _ in range(3):
         fails(ValueError, "Too many", m.one, 1, 2)
         assert m.one(3) == 3
 
 
 def test_outputs_stay_as_they_were(m):
-    """An error before the launch changes nothing. (Feature V2.)"""
+    """A call that fails before its launch does not change its outputs. (Feature V2.)"""
     r = np.full(3, 7, np.float32)
     t = spy.Tensor.from_numpy(m.device, r)
     fails(ValueError, "Shape mismatch", m.add, np.zeros(4, np.float32), np.zeros(5, np.float32), _result=r)
@@ -263,7 +262,7 @@ class Mine(Exception):
 
 @pytest.mark.parametrize("error", [Mine("mine"), TypeError("mine"), ValueError("mine"), KeyboardInterrupt(), UnicodeDecodeError("a", b"", 0, 1, "c")])
 def test_get_this_errors(m, error):
-    """What get_this() raises arrives as it is. (Feature C13.)"""
+    """An exception of get_this() reaches the caller unchanged. (Feature C13.)"""
     class Bad:
         def get_this(self):
             raise error
@@ -276,7 +275,7 @@ def test_get_this_errors(m, error):
 
 
 def test_update_this_errors(m):
-    """What update_this() raises arrives as it is. (Feature C13.)"""
+    """An exception of update_this() reaches the caller unchanged. (Feature C13.)"""
     class Bad:
         def get_this(self):
             return {"n": 1}
@@ -363,7 +362,7 @@ def test_blocks_of_failing_calls(m):
 
     calls = failing_calls(m)
     grown = []
-    for _ in range(4):  # caches of the interpreter's grow now and then
+    for _ in range(4):  # the interpreter's own caches grow now and then
         gc.collect()
         before = sys.getallocatedblocks()
         for _ in range(20):
@@ -377,7 +376,7 @@ def test_blocks_of_failing_calls(m):
 
 
 def test_closed_device():
-    """Objects of a closed device raise, and never crash. (Feature D6.)"""
+    """Using an object of a closed device raises an error and never crashes. (Feature D6.)"""
     d = spy.create_device()
     m = spy.Module.load_from_source(d, "closed", "float add(float a, float b) { return a + b; } struct S { int x; };")
     t = spy.Tensor.zeros(d, (3,))
@@ -398,7 +397,7 @@ def test_closed_device():
 
 
 def test_tensors_of_other_devices(m):
-    """A tensor belongs to its device. (Feature D6.)"""
+    """Tensors of another device are refused. (Feature D6.)"""
     with spy.create_device() as d:
         t = spy.Tensor.zeros(d, (3,))
         fails(ValueError, "another device", m.add, t, 1)
@@ -408,7 +407,7 @@ def test_tensors_of_other_devices(m):
 
 
 def test_cycles_are_collected():
-    """Cycles of module, function, device and user objects are collected."""
+    """Cycles of modules, functions, devices and a user's objects are collected."""
     class Holder:
         pass
 
@@ -436,7 +435,7 @@ def test_modules_are_not_kept():
     w = weakref.ref(m)
     del m
     gc.collect()
-    assert w() is not None  # the tensor's type needs it
+    assert w() is not None  # the tensor's type refers to the module
     del t
     gc.collect()
     assert w() is None
@@ -444,7 +443,7 @@ def test_modules_are_not_kept():
 
 
 def test_exit_without_close():
-    """A program that ends without closing anything ends well. (Feature D6.)"""
+    """A program that ends without closing anything has the exit status 0. (Feature D6.)"""
     script = textwrap.dedent("""
         import slangpy as spy, numpy as np
         d = spy.create_device()

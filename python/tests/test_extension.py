@@ -1,4 +1,5 @@
-"""User classes as arguments: get_this() and update_this(), PYTHON_TYPES, to_cursor(), what is not supported. (Feature C13.)"""
+"""User classes as arguments: get_this() and update_this(), PYTHON_TYPES, to_cursor(), and errors for what is not supported.
+(Feature C13.)"""
 import numpy as np
 import pytest
 
@@ -22,7 +23,7 @@ def module(load):
 
 @pytest.fixture(autouse=True)
 def registry():
-    """Removes the types that a test has registered."""
+    """Removes the types that a test registers."""
     kept = dict(spy.PYTHON_TYPES)
     yield
     spy.PYTHON_TYPES.clear()
@@ -40,7 +41,7 @@ class Ray:
 
 
 def test_get_this(module):
-    """An argument may have get_this() and an attribute slangpy_signature. (Feature C13.)"""
+    """An argument may have get_this(), and an attribute slangpy_signature. (Feature C13.)"""
     got = module.at(Ray([1, 2, 3], [0, 0, 1]), 2.0)
     assert np.allclose(list(got), [1, 2, 5])
 
@@ -86,7 +87,7 @@ def test_signature_is_not_needed(module):
 
 
 def test_update_this(device, module):
-    """An object is told what an inout parameter became. (Feature C13.)"""
+    """update_this() gets what the call has written to an inout parameter. (Feature C13.)"""
     class Counter:
         slangpy_signature = "Counter"
 
@@ -125,7 +126,7 @@ class Derived(Plain):
 
 @pytest.mark.parametrize("kind", [Plain, Derived])
 def test_python_types(module, kind):
-    """PYTHON_TYPES holds for a class and its subclasses. (Feature C13.)"""
+    """A function in PYTHON_TYPES is used for its class and for subclasses. (Feature C13.)"""
     with pytest.raises(TypeError, match="Unsupported type"):
         module.twice(kind(3))
     spy.PYTHON_TYPES[Plain] = lambda p: p.value
@@ -133,7 +134,7 @@ def test_python_types(module, kind):
 
 
 def test_python_types_nearest(module):
-    """The nearest base's function is taken. (Feature C13.)"""
+    """Among several registered base classes, the function of the nearest one is used. (Feature C13.)"""
     spy.PYTHON_TYPES[Plain] = lambda p: p.value
     spy.register_python_type(Derived, lambda p: 10 * p.value)
     assert module.twice(Derived(3)) == 60 and module.twice(Plain(3)) == 6
@@ -150,7 +151,7 @@ def test_python_types_arrays(module):
 
 
 def test_python_types_before_builtin(module):
-    """A class derived from dict can be registered; a plain dict is what it was. (Feature C13.)"""
+    """A class derived from dict can be registered; a plain dict is passed as before. (Feature C13.)"""
     class Config(dict):
         pass
 
@@ -189,7 +190,8 @@ def test_python_types_globals(module):
 
 
 def test_python_types_removed(module):
-    """A class that is no longer registered is an error, at a call site that has seen it too. (Feature C13.)"""
+    """An object of a class that is no longer registered raises an error, also at a call site that has passed one before.
+    (Feature C13.)"""
     class Gone(Plain):
         pass
 
@@ -260,7 +262,8 @@ def test_cursor_type(module):
 
 
 def test_marshall():
-    """Bindings has the registry and SlangPy's base class; test_slangpy_marshall.py has the rest. (Feature C13.)"""
+    """slangpy.bindings has the registry and SlangPy's base class Marshall; test_slangpy_marshall.py tests them. (Feature
+    C13.)"""
     from slangpy.bindings import PYTHON_TYPES, Marshall
 
     assert PYTHON_TYPES is spy.PYTHON_TYPES

@@ -1,4 +1,5 @@
-"""vmap(), vcast(), vdim() at the argument, declare(), gradcheck(): what api-review.md says, sentence by sentence, and bad input."""
+"""vmap(), vcast(), vdim() around arguments, declare() and gradcheck(): each sentence of the proposal api-review.md, which the docstrings
+quote, and bad input."""
 import gc
 import re
 
@@ -47,7 +48,7 @@ def tonemap(color, filmic, saturation):
 
 
 def texture2d_float3(device, data):
-    """A 2-D texture of float3 texels where the device has the format, else a buffer of float3."""
+    """A 2-D texture of float3 texels where the device has the format, otherwise a buffer of float3."""
     try:
         return device.create_texture(type=spy.TextureType.texture_2d, format=spy.Format.rgb32_float, width=data.shape[1], height=data.shape[0],
                                      usage=spy.TextureUsage.shader_resource, data=data)
@@ -63,7 +64,7 @@ def buffer_of(device, data):
 
 @pytest.fixture(params=["texture", "float3 buffer", "float buffer", "numpy"])
 def picture(request, device):
-    """(value for a float3 parameter over (5, 7), its numbers)."""
+    """Returns a value for a float3 parameter over (5, 7), and the same numbers as an array."""
     data = rng.random((5, 7, 3), dtype=np.float32)
     if request.param == "texture":
         return texture2d_float3(device, data), data
@@ -262,20 +263,20 @@ def test_every_kind(device, m, kind):
         close(m.mul(spy.vcast(value, m.float), 2.0), data * 2)
         close(m.mul.declare(spy.vmapping(1, 0))(value, 2.0), data.T * 2)
         close(m.mul.declare("float")(value, 2.0), data * 2)
-    if kind in ("numpy", "tensor", "texture"):  # a value with its mapping is packed
+    if kind in ("numpy", "tensor", "texture"):  # a value with a mapping can be packed
         packed = spy.pack(m, spy.vmap(value, (1, 0)))
         close(m.mul(packed, 2.0), data.T * 2)
 
 
 def test_generators(m):
-    """Generators take types; those with sizes take mappings."""
+    """Generators take types, and those with sizes take mappings, too."""
     assert m.kind(spy.vcast(spy.call_id(), "float2"), _thread_count=(3, 2)).to_numpy().tolist() == [[2, 2], [2, 2], [2, 2]]
     table = m.mul(spy.vmap(range(3), (0,)), spy.vmap(range(4), (1,))).to_numpy()
     assert table.tolist() == [[i * j for j in range(4)] for i in range(3)]
 
 
 def test_scalars_and_vectors(m):
-    """Values without dimensions: a type is checked, a mapping is an error."""
+    """For values without dimensions a type is checked and a mapping is an error."""
     assert m.mul(spy.vcast(2.0, m.float), spy.vcast(3, "float")) == 6
     assert m.kind(spy.vcast(spy.float3(1, 2, 3), m.float3)) == 3
     assert m.kind(spy.vmap(spy.float3(1, 2, 3), ())) == 3
@@ -302,7 +303,7 @@ def test_both_around_one(device, m):
 
 
 def test_results(device, m):
-    """_result takes a mapping or a type, too, and is what was given within it."""
+    """_result takes a mapping or a type, and the call returns the object within it."""
     a = rng.random((3, 4), dtype=np.float32)
     out = spy.Tensor.zeros(device, (4, 3), "float")
     assert m.mul(spy.vdim(a, 2), 2, _result=spy.vmap(out, (1, 0))) is out
@@ -316,7 +317,7 @@ def test_results(device, m):
 
 
 def test_gradients(device, m):
-    """Backward and forward mode: the gradients of an outer product, against numpy; chains of a declared function."""
+    """The gradients of an outer product in backward and forward mode equal numpy's; declared functions can be chained."""
     a, b, s = rng.random(4), rng.random(3), rng.random((4, 3))
 
     def tensor(x):
@@ -354,7 +355,7 @@ def test_recorded(device, m):
 
 
 def test_explained(device, m):
-    """explain() shows the mapping; time() and constants take such arguments."""
+    """explain() shows the mapping; time() and constants() take arguments with mappings."""
     text = m.mul.explain(spy.vmap([1.0, 2.0], (0,)), spy.vmap([1.0, 2.0, 3.0], (1,)))
     assert re.search(r"a +in +float .* dimensions \(0\)", text) and re.search(r"b +in +float .* dimensions \(1\)", text)
     assert m.mul.declare(spy.vmapping(0), spy.vmapping(1)).explain([1.0, 2.0], [1.0, 2.0, 3.0]).split("\n\n")[0] == text.split("\n\n")[0]
@@ -362,14 +363,14 @@ def test_explained(device, m):
 
 
 def test_methods(m):
-    """A bound instance is not counted by declare()."""
+    """declare() does not count the instance of a bound method."""
     add = m["Acc.add"].bind({"total": 1.0})
     assert add.declare(None, spy.vmapping(0))(2.0, [1.0, 2.0]).to_numpy().tolist() == [3, 5]
     assert add.declare(y=spy.vmapping(0))(2.0, [1.0, 2.0]).to_numpy().tolist() == [3, 5]
 
 
 def test_declared_function(m):
-    """What declare() gives is a Function that knows its types: its name, what was declared, further declarations and chains."""
+    """declare() gives a Function that knows its types: its name, the declared arguments, further declarations and chains."""
     outer = m.mul2.declare(spy.vmapping(0), b=spy.vmapping(1))
     assert isinstance(outer, spy.Function) and outer.name == "mul2" and outer.module is m
     assert outer.declared == ((spy.vmapping(0),), {"b": spy.vmapping(1)}) and m.mul2.declared is None
@@ -378,7 +379,7 @@ def test_declared_function(m):
     more = m.mul2.declare(spy.vmapping(0)).declare(b=spy.vmapping(1))
     assert more([1.0, 2.0], [3.0, 4.0]).to_numpy().tolist() == [[3, 4], [6, 8]]
     assert m.mul2.declare()(2, 3) == 6 and m.mul2.declare(None, None)(2, 3) == 6
-    assert m.mul2([1.0, 2.0], [3.0, 4.0]).to_numpy().tolist() == [3, 8]  # the function itself is as it was
+    assert m.mul2([1.0, 2.0], [3.0, 4.0]).to_numpy().tolist() == [3, 8]  # the function itself is not changed
     again = m.mul2.declare(spy.vmapping(0), b=spy.vmapping(1))
     del outer, more
     gc.collect()
@@ -432,7 +433,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input(device, m, case):
-    """The message names function and argument, what was expected and what came."""
+    """The message for bad input names the function and the argument, what was expected and what came."""
     call, words = BAD[case]
     with pytest.raises((ValueError, TypeError)) as error:
         call(m, lambda *shape: tensor(device, *shape))
@@ -471,7 +472,7 @@ def test_bad_making(m, make, exception, words):
 
 
 def test_hostile_objects(m):
-    """A value that fails while it is converted within a vmap; a mapping of itself; many in each other."""
+    """vmap() works with a value that fails during its conversion, a mapping of itself, and many mappings in each other."""
 
     class Fails:
         def get_this(self):
@@ -584,5 +585,6 @@ def test_gradcheck_refuses(c, call, words):
 
 @pytest.mark.parametrize("n, k", [(5, 3), (3, 1), (1, 3), (5, 2), (0, 3)])
 def test_nested_loops(c, n, k):
-    """Slang mixes up what it saves of nested loops with different [MaxIters] (shader-slang/slang#13000): the library puts it right."""
+    """For nested loops with different [MaxIters] Slang mixes up the values that it saves (shader-slang/slang#13000); the library
+    corrects this."""
     assert spy.gradcheck(c.nested, rng.random(6, dtype=np.float32), n, k)

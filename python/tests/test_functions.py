@@ -1,7 +1,5 @@
-"""Modules and functions: loading, looking up, linking, options, and what is chained to a function.
-
-M1-M6, M8, M10, F1-F5, F7-F9, K1, K2, V16, R3, I1, I2.
-"""
+"""Modules and functions: loading, looking up, linking, options, and chained functions. Features M1-M6, M8, M10, F1-F5, F7-F9, K1, K2,
+V16, R3, I1, I2."""
 import gc
 import os
 import pathlib
@@ -94,7 +92,7 @@ def test_load_source_by_device(device):
 
 
 def test_names_of_files(device, folder):
-    """A file's module has its name. (Feature M1.)"""
+    """A module from a file has the file's name. (Feature M1.)"""
     m = spy.Module.load_from_file(device, folder / "lib" / "helper.slang")
     assert m.name == "helper" and "helper" in repr(m)
 
@@ -107,14 +105,14 @@ def test_load_from_module(m):
 
 
 def test_device_include_paths(folder):
-    """create_device(include_paths=...) is where files and imports are found. (Features D1, M1.)"""
+    """Files and imports are found in create_device(include_paths=...). (Features D1, M1.)"""
     (folder / "user.slang").write_text("import helper;\nfloat f(float x) { return helped(x); }\n")
     with spy.create_device(include_paths=[folder, str(folder / "lib")]) as d:
         assert spy.Module.load_from_file(d, "user.slang").f(1) == 101
 
 
 def test_unknown_options_warn(device):
-    """An option that is not known is a warning that names it. (Feature M8.)"""
+    """An unknown option gives a warning that names it. (Feature M8.)"""
     with pytest.warns(UserWarning, match="strict_broadcast"):
         spy.Module.load_from_source(device, "unknown_option", "int f() { return 1; }", {"strict_broadcast": True})
 
@@ -124,7 +122,7 @@ def test_unknown_options_warn(device):
     ({"defines": 4}, "defines"), ({"defines": {4: "x"}}, "defines"), ({"include_paths": [4]}, "include_paths"),
 ])
 def test_bad_options(device, options, match):
-    """A bad value names its option. (Feature M8.)"""
+    """The error for a bad value of an option names the option. (Feature M8.)"""
     with pytest.raises((TypeError, ValueError), match=match):
         spy.Module.load_from_source(device, "bad_options", "int f() { return 1; }", options)
 
@@ -151,7 +149,7 @@ def test_missing_file(device, tmp_path):
 
 
 def test_wrong_arguments(device):
-    """A wrong device, path or text is refused. (Feature M1.)"""
+    """Loading a module refuses a wrong device, path or text. (Feature M1.)"""
     with pytest.raises(TypeError, match="device"):
         spy.Module.load_from_file("device", "x.slang")
     with pytest.raises(TypeError, match="path"):
@@ -196,7 +194,7 @@ def test_link_types(load):
 
 
 def test_link_keeps_modules_alive(load):
-    """Linked modules stay while the module does. (Feature M5.)"""
+    """Linked modules live as long as the module that links them. (Feature M5.)"""
     m = load("extern static const int COUNT; int f() { return COUNT; }", link=[load("export public static const int COUNT = 9;")])
     gc.collect()
     assert m.f() == 9
@@ -232,7 +230,7 @@ def test_brackets(m):
 
 
 def test_find_and_require(m):
-    """find_ gives None, require_ raises. (Feature M3.)"""
+    """find_function() and the like give None for a missing name; the require_ functions raise. (Feature M3.)"""
     assert m.find_function("add").name == "add" and m.require_function("add")(1, 2) == 3
     assert m.find_struct("Foo").name == "Foo" and m.require_struct("Foo") is not None
     assert m.find_function("nothing") is None and m.find_struct("nothing") is None
@@ -307,7 +305,7 @@ def test_bad_keys(m):
 
 @pytest.mark.parametrize("n", [1, 5])
 def test_constants(m, n):
-    """Constants are compiled in, so that each value needs a kernel of its own. (Feature F3.)"""
+    """Constants are compiled into the kernel, so that each value has its own kernel. (Feature F3.)"""
     assert m.repeat.constants({"N": n})(3) == 3 * n
     assert m.scaled.constants({"SCALE": n + 0.5})(2) == 2 * n + 1
 
@@ -321,7 +319,7 @@ def test_constants_add_up(m):
 
 
 def test_prelude(m):
-    """Text at the head of the kernel; errors in it are the compiler's. (Feature F8.)"""
+    """prelude() puts text at the head of the kernel; the compiler reports errors in it. (Feature F8.)"""
     assert m.with_prelude.prelude("// hello\n#define ANYTHING 3")(1) == 2
     assert m.with_prelude.prelude("struct OnlyHere { int x; };").prelude("struct AndHere { int y; };")(1) == 2
     with pytest.raises(spy.Error, match="compile"):
@@ -336,13 +334,13 @@ def test_prelude(m):
                                   lambda f: f.write(lambda c: c.write({"gain": 3})), lambda f: f.write(lambda c: c.gain.write(3)),
                                   lambda f: f.write(lambda c, v: c.__setitem__("gain", v), 3)])
 def test_set_globals(m, make):
-    """Keywords, dicts, callables, writers; the last one counts. (Features F4, F5.)"""
+    """Globals are set by keywords, dicts, callables and writers; the last value counts. (Features F4, F5.)"""
     assert make(m.amplify)(2) == 6
     assert np.array_equal(make(m.amplify)(np.float32([1, 2]), _result="numpy"), [3, 6])
 
 
 def test_callables_run_at_each_call(m):
-    """A callable gives new values. (Feature F4.)"""
+    """A callable given to set() is called at each call. (Feature F4.)"""
     n = [0]
 
     def values():
@@ -405,7 +403,7 @@ def test_arrays_of_buffers_as_parameters(m):
 
 
 def test_arrays_without_a_size(m):
-    """Any number of tensors on CUDA; refused elsewhere. (Feature Z2.)"""
+    """An array of buffers without a size takes any number of tensors on CUDA and is refused elsewhere. (Feature Z2.)"""
     t = tensors_of(m, [1, 2, 3], [10, 20, 30], [5, 6, 7])
     i = np.int32([2, 0])
     if m.device.info.type != spy.DeviceType.cuda:
@@ -421,7 +419,7 @@ def test_arrays_without_a_size(m):
 
 
 def test_missing_globals(m):
-    """A number that is used and not given is 0, as in SlangPy; a buffer that is not given is an error. (Feature F4.)"""
+    """A global number that is used but not set is 0, as in SlangPy; a buffer that is not set is an error. (Feature F4.)"""
     assert m.amplify(1) == 0
     with pytest.raises(LookupError, match="table"):
         m.look(0)
@@ -519,7 +517,7 @@ float area(uint id, float size) { float d[4] = { size, 0, 0, 0 }; return createD
                                    (types.SimpleNamespace(interface_name="IShape", type_name="Circle", id=0),
                                     types.SimpleNamespace(interface_name="IShape", type_name="Square", id=1))])
 def test_type_conformances(load, items):
-    """Types behind an interface at run time, for a function and for a module. (Features M6, F9.)"""
+    """type_conformances() of a function and of a module give the types behind an interface at run time. (Features M6, F9.)"""
     m = load(DYNAMIC)
     f = m.area.type_conformances(items)
     assert f(0, 2) == 12 and f(1, 2) == 4
@@ -539,7 +537,7 @@ def test_bad_conformances(m, bad):
 
 @pytest.mark.parametrize("count", [10, (10,), (10, 1, 1), [10, 1, 1], spy.Shape(10)])
 def test_dispatch_functions(m, count):
-    """A plain function in exactly these threads; counts as int, tuple, list, Shape. (Features K1, K2.)"""
+    """dispatch() runs a plain function in exactly the given threads; the count is an int, tuple, list or Shape. (Features K1, K2.)"""
     t = spy.Tensor.zeros(m.device, (12,))
     m.fill.dispatch(count, t, 2.0)
     assert t.to_numpy().tolist() == [2.0 + i for i in range(10)] + [0, 0]
@@ -570,7 +568,7 @@ def test_dispatch_shaders(m):
 
 
 def test_dispatch_vars(load):
-    """vars={...} are global parameters; callers may be chained. (Feature K1.)"""
+    """`vars` gives dispatch() global parameters, and dispatch() can be chained. (Feature K1.)"""
     m = load("import slangpy; uniform float gain; void f(uint3 id : SV_DispatchThreadID, RWTensor<float, 1> t) { t[int(id.x)] = gain; }")
     t = spy.Tensor.zeros(m.device, (3,))
     m.f.dispatch(3, vars={"gain": 4}, t=t)
@@ -580,7 +578,7 @@ def test_dispatch_vars(load):
 
 
 def test_dispatch_errors(m):
-    """Missing counts, wrong counts, arguments of the wrong shape. (Feature K1.)"""
+    """dispatch() refuses missing counts, wrong counts, and arguments of the wrong shape. (Feature K1.)"""
     t = spy.Tensor.zeros(m.device, (4,))
     with pytest.raises(TypeError, match="thread_count"):
         m.fill.dispatch()
@@ -604,7 +602,7 @@ def test_repr(m):
 
 
 def test_links_do_not_change_the_function(m):
-    """Each link makes a new function. (Feature F9.)"""
+    """Each chained method makes a new function. (Feature F9.)"""
     f = m.amplify
     g = f.set(gain=2)
     h = g.return_type("numpy").map((0,))
@@ -621,13 +619,13 @@ def test_links_in_any_order(m):
 
 
 def test_explain(m):
-    """What a call would do: the binding table and the kernel; nothing runs. (Feature W1.)"""
+    """explain() gives the binding table and the kernel of a call and runs nothing. (Feature W1.)"""
     before = m.device.stats()["dispatches"]
     text = m.add.explain(np.float32([1, 2]), b=1)
     assert "float add(float a, float b)" in text and "SV_DispatchThreadID" in text and "a " in text
     assert m.device.stats()["dispatches"] == before
     for bad, error in (((1, 2, 3), "Too many arguments"), ((np.zeros(2), np.zeros(3)), "Shape mismatch"), (({"x": 1}, 1), "expected float")):
-        with pytest.raises(spy.Error, match=error): # a call that cannot be made has nothing to explain
+        with pytest.raises(spy.Error, match=error): # explain() raises the error of a call that cannot be made
             m.add.explain(*bad)
 
 
@@ -639,7 +637,7 @@ def test_time(m):
 
 
 def test_explain_and_time_of_options(m):
-    """Of the kernel that the chained function's calls have. (Features F3, W1.)"""
+    """explain() and time() use the kernel with the chained options. (Features F3, W1.)"""
     f = m.scaled.constants({"SCALE": 2.5}).prelude("// my own line")
     assert "const float SCALE" in f.explain(1) and "// my own line" in f.explain(1)
     r = spy.Tensor.zeros(m.device, (2,))
@@ -706,8 +704,9 @@ def test_tells_its_declarations(device, tmp_path):
         assert str(m.P.total) == "float total(float lambda)\n    The sum."
         signature = inspect.signature(m.scale)
         assert str(signature) == "(v: float3, s: float = ..., *, _result=None, _append_to=None, _thread_count=None) -> float3"
-        assert list(inspect.signature(m.add).parameters) == ["args", "_result", "_append_to", "_thread_count", "kwargs"]  # two overloads
-        assert list(inspect.signature(m.P.total).parameters)[0] == "args"  # lambda is Python's word
+        # `add` has two overloads, so its parameters have no names
+        assert list(inspect.signature(m.add).parameters) == ["args", "_result", "_append_to", "_thread_count", "kwargs"]
+        assert list(inspect.signature(m.P.total).parameters)[0] == "args"  # the parameter's name, lambda, is a keyword of Python
         assert list(inspect.signature(m.bare).parameters)[0] == "x"
         assert "Adds two numbers." in pydoc.render_doc(m.add)
         assert m.add.map((0,)).__doc__ == m.add.__doc__ and m.layout.find_function_by_name("scale").doc == "Scales."
@@ -717,7 +716,8 @@ def test_tells_its_declarations(device, tmp_path):
 
 
 def test_optimisation_without_its_library(device):
-    """Without slang-glslang it is left out, with one warning for the device; options of NVRTC reach it or are refused. (Feature M8.)"""
+    """Without the library slang-glslang optimisation is left out, with one warning for the device; options of NVRTC reach it or are
+    refused. (Feature M8.)"""
     source = "float f(float x) { return 2 * x; }"
     seen = []
     with spy.create_device(log=lambda level, message: seen.append((level, message))) as d:
@@ -737,7 +737,8 @@ def test_optimisation_without_its_library(device):
 
 
 def test_functions_of_doubles_that_vulkan_lacks_are_errors(device):
-    """Slang writes sin() of doubles for Vulkan, where lavapipe gives 0: the call says so instead. What Vulkan has of doubles works."""
+    """For Vulkan Slang writes sin() of doubles, which lavapipe computes as 0, so such calls are errors. Functions of doubles that Vulkan
+    has work."""
     if device.info.type == spy.DeviceType.cuda:
         pytest.skip("CUDA has them all")
     m = spy.Module.load_from_source(device, "doubles", "double wave(double x) { return sin(x); }\ndouble2 grow(double2 x) { return exp(x); }\n"

@@ -1,6 +1,5 @@
-"""slangpy.fuse: a Python function over Slang functions becomes one Slang function (issue 20, item 3; docs/fuse.md).
-
-SPY_TEST_SIZE: 'soak' makes 2,000 random graphs, else 10; SPY_FUSE_GRAPHS says another number, SPY_TEST_SEED the first."""
+"""slangpy.fuse makes one Slang function of a Python function over Slang functions (issue 20, item 3; docs/fuse.md). SPY_TEST_SIZE=soak
+makes 2,000 random graphs, otherwise 10 are made; SPY_FUSE_GRAPHS sets another number, and SPY_TEST_SEED the first seed."""
 import gc
 import os
 
@@ -10,6 +9,8 @@ import pytest
 
 import slangpy as spy
 from conftest import EVERY
+
+pytestmark = pytest.mark.turns(2)  # tests/gpu/test_fuse.c has the same subject
 
 SOURCE = """
 struct Light : IDifferentiable
@@ -90,7 +91,8 @@ def test_the_graphs_have_all_steps(device):
 # >>the blocks of api-review.md
 
 def test_api_review_first_block(device, m):
-    """The code block of "Fusion" as printed. `fuse` is spy.fuse and bare names are those of the module; make_buffer_of_float2s is ours."""
+    """The first code block of the proposal's chapter "Fusion" as printed. `fuse` is spy.fuse, bare names are the module's, and this file
+    defines make_buffer_of_float2s."""
     fuse, tone_map, sample_texture = spy.fuse, m.tone_map, m.sample_texture
     uv = np.random.rand(20, 2).astype(np.float32)
 
@@ -113,7 +115,7 @@ def test_api_review_first_block(device, m):
 
 
 def test_api_review_second_block(device, m):
-    """The block with constructors as printed: `float2` is the module's."""
+    """The proposal's block with constructors as printed; `float2` is the module's."""
     fuse, tone_map, sample_texture, float2 = spy.fuse, m.tone_map, m.sample_texture, m.float2
     uv = np.random.rand(2, 20).astype(np.float32)
 
@@ -156,7 +158,7 @@ float3 tone(float2 uv, float power)
 
 
 def test_is_an_ordinary_function(device, m, x):
-    """map, dispatch-like options, explain, time, lists, numpy in and out, keywords, bwds and fwds."""
+    """A fused function has map(), dispatch, explain(), time(), lists, numpy in and out, keywords, bwds() and fwds()."""
     @spy.fuse
     def bright(c, s):
         return m.luminance(m.tint(c, s))
@@ -203,7 +205,7 @@ def test_backward(device, m, backward):
 
 
 def test_gradient_of_a_number_times_a_vector(device, m):
-    """Slang 2026.14.1 gives `number * vector` no gradient for the number; the fused text does without that product."""
+    """Slang 2026.14.1 gives the number in `number * vector` no gradient, so the fused text avoids that product."""
     for fn in (lambda c, k: k * c, lambda c, k: c * k, lambda c, k: k + c * 2, lambda c, k: k - c, lambda c, k: c / k, lambda c, k: k / (c + 1)):
         c = spy.Tensor.from_numpy(device, X[0]).with_grads()
         k = spy.Tensor.from_numpy(device, np.full(7, 1.5, np.float32)).with_grads()
@@ -226,7 +228,7 @@ def test_structs_methods_and_fields(m):
     assert list(g({"color": spy.float3(1, 1, 2), "power": 2})) == [4, 4, 8]
     h = spy.fuse(lambda c: m.Light.shine({"color": c, "power": 2.0}, 1), types={"c": "float3"}, module=m)
     assert list(h(spy.float3(1, 2, 3))) == [2, 4, 6]
-    # a struct as the result
+    # the result is a struct
     made = spy.fuse(lambda c: m.Light(c, 4.0), types={"c": "float3"})(spy.float3(1, 2, 3))
     assert made["power"] == 4 and list(made["color"]) == [1, 2, 3]
 
@@ -328,7 +330,7 @@ def test_vectors_matrices_arrays(m):
 
 
 def test_scalar_types_of_constants(m):
-    """A number takes the scalar type of what is beside it: no half becomes a float, and a double keeps its digits."""
+    """A number takes the scalar type of the other operand, so that no half becomes a float and a double keeps its digits."""
     half = spy.fuse(lambda h: m.halved(h * 0.5 + 1), types={"h": "half"})
     assert "half" not in half.text.split("{")[1] and "0.5h" in half.text and half(3.0) == 1.25
     double = spy.fuse(lambda d: m.precise(d + 0.1), types={"d": "double"})
@@ -347,7 +349,7 @@ def test_generic_and_overloaded_functions(m):
     assert spy.fuse(lambda a: m.twice(m.luminance(a)))(spy.float3(1, 1, 1)) == 2
     f = spy.fuse(lambda a: m.square(a) + m.square(a, 3))
     assert f(2.0) == 4 + 6
-    # nothing but the argument says the type: one Slang function for each
+    # only the argument says the type, so each type gets a Slang function
     g = spy.fuse(lambda a: m.twice(a) + a)
     assert g(1.5) == 4.5
     assert g(np.arange(3, dtype=np.float64)).to_numpy().tolist() == [0, 3, 6]
@@ -378,7 +380,7 @@ def test_types_by_annotation_and_from_arguments(device, m):
 
 
 def test_no_diff_leaves_other_uses_of_a_call(device, m):
-    """y * no_diff(y): only the first y has a gradient."""
+    """In y * no_diff(y) only the first y has a gradient."""
     def weighted(a):
         y = m.square(a)
         return y * spy.no_diff(y)
@@ -387,7 +389,7 @@ def test_no_diff_leaves_other_uses_of_a_call(device, m):
     fused = spy.fuse(weighted, types={"a": "float"})
     out = fused(a, _result="tensor").with_grads(spy.Tensor.from_numpy(device, np.float32([1, 1, 1])))
     fused.bwds(a, _result=out)
-    assert np.allclose(a.grad.to_numpy(), [2, 16, 54])  # 2 a * a ** 2
+    assert np.allclose(a.grad.to_numpy(), [2, 16, 54])  # 2 a * a ** 2, which is half of the full derivative
 
 
 def test_long_chains(m):
@@ -401,7 +403,7 @@ def test_long_chains(m):
 
 
 def test_reductions_on_two_devices(device):
-    """slangpy.sum() is used with tensors of two devices in turn."""
+    """slangpy.sum() can be used with tensors of two devices in turn."""
     other = spy.create_device()
     try:
         for d in (device, other, device):
@@ -424,7 +426,8 @@ def test_two_modules_of_one_device(device, m):
 
 
 def test_names_that_meet_functions(m):
-    """A parameter may have the name of a function that it is given to, and the fused function that of one that it calls."""
+    """A parameter may have the name of a function that it is passed to, and the fused function may have the name of a function that it
+    calls."""
     @spy.fuse
     def luminance(noise3):
         return m.luminance(m.noise3(noise3))
@@ -458,7 +461,8 @@ WEIGHTS = np.array([0.25, 0.5, 0.25])
 
 
 def test_a_failed_reduction_leaves_its_result(device, m, x):
-    """The result is cleared when nothing can fail any more: not before types, options and the compiler have been asked."""
+    """A reduction clears its result only after types, options and the compiler have been asked, so that a failed one leaves it
+    unchanged."""
     f = spy.fuse(lambda c: spy.sum(m.luminance(c), 1), name="reduced")
     sevens = np.full(X.shape[0], 7)
     ints = spy.Tensor.from_numpy(device, sevens.astype(np.int32))
@@ -617,7 +621,7 @@ def test_bad_input(m, x, name):
     make, kind, words = BAD[name]
     with pytest.raises(kind, match=words):
         fused_text(make(m), m)(x)
-    assert m.luminance(spy.float3(1, 1, 1)) == 1  # no trace is left behind
+    assert m.luminance(spy.float3(1, 1, 1)) == 1  # the failed trace has ended
 
 
 def test_bad_tensors(device, m, x):
@@ -683,7 +687,7 @@ def test_an_exception_of_the_function_itself(m, x):
 
 
 def test_threads(m):
-    """While one thread fuses, the calls of another are made."""
+    """While one thread fuses, another thread's calls are made and not traced."""
     import threading
 
     inside, go = threading.Event(), threading.Event()
@@ -699,7 +703,7 @@ def test_threads(m):
     thread.start()
     assert inside.wait(20)
     assert m.luminance(spy.float3(1, 1, 1)) == 1
-    assert spy.fuse(lambda c: m.luminance(c) * 2)(spy.float3(1, 1, 1)) == 2  # a trace beside the other one
+    assert spy.fuse(lambda c: m.luminance(c) * 2)(spy.float3(1, 1, 1)) == 2  # this thread has a trace of its own
     go.set()
     thread.join()
     assert results == [2]

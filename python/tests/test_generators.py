@@ -1,7 +1,5 @@
-"""Generators: arguments whose values the kernel makes. G1, G2, G3, G4, G5, C10, V4.
-
-References: numpy's index grids, and the Wang hash written out in Python.
-"""
+"""Generators, arguments whose values the kernel computes, compared with numpy's index grids and with the Wang hash written in Python.
+Features G1, G2, G3, G4, G5, C10, V4."""
 import numpy as np
 import pytest
 
@@ -31,7 +29,7 @@ def m(load):
 
 
 def ids(shape):
-    """Coordinates with x last dimension first."""
+    """Returns coordinates whose x is the last dimension."""
     return np.stack(np.indices(shape)[::-1], -1)
 
 
@@ -43,7 +41,7 @@ def test_call_id_vector(m, shape):
 
 
 def test_call_id_array_order(m):
-    """An array has the order of the shape. (Features G1, V4.)"""
+    """For an array, call_id() is in the order of the shape. (Features G1, V4.)"""
     r = m.a2(spy.call_id(), _result=np.zeros((3, 4, 2), np.int32))
     assert np.array_equal(r, np.stack(np.indices((3, 4)), -1))
 
@@ -56,7 +54,7 @@ def test_call_id_pads_with_zero(m, name, size):
 
 
 def test_call_id_scalar_and_float(m):
-    """A number takes the last coordinate; floats too. (Feature G1.)"""
+    """A scalar parameter, int or float, takes the last coordinate. (Feature G1.)"""
     assert m.i1(spy.call_id(), _result=np.zeros((2, 3), np.int32)).tolist() == [[0, 1, 2]] * 2
     assert np.array_equal(m.f2(spy.call_id(), _result=np.zeros((2, 3, 2), np.float32)), ids((2, 3)))
 
@@ -77,7 +75,7 @@ def test_thread_id(m):
 @pytest.mark.parametrize("make", [spy.call_id, spy.thread_id])
 @pytest.mark.parametrize("bad", [0, -2, 9])
 def test_ids_bad_dims(make, bad):
-    """Dims is -1 or a number of dimensions. (Features G1, G2.)"""
+    """The argument `dims` must be -1 or a number of dimensions. (Features G1, G2.)"""
     with pytest.raises(ValueError, match="dims"):
         make(bad)
     assert make(dims=-1) is not None and make(2) is not None
@@ -101,7 +99,7 @@ def test_grid_stride_and_offset(m):
 
 
 def test_grid_open_dimensions(m):
-    """-1 is any size, an int is a rank. (Feature G5.)"""
+    """In grid()'s shape -1 is any size, and an int instead of a shape is a rank. (Feature G5.)"""
     out = np.zeros((3, 4, 2), np.int32)
     assert np.array_equal(m.i2(spy.grid((-1, -1)), _result=out), ids((3, 4)))
     assert np.array_equal(m.i2(spy.grid(2), _result=out), ids((3, 4)))
@@ -109,7 +107,7 @@ def test_grid_open_dimensions(m):
 
 
 def test_grid_mismatch(m):
-    """Other sizes than the result's are an error. (Feature G5.)"""
+    """A grid whose sizes differ from those of the result is an error. (Feature G5.)"""
     with pytest.raises(ValueError, match="hape"):
         m.i2(spy.grid((4, 4)), _result=np.zeros((3, 4, 2), np.int32))
 
@@ -149,7 +147,8 @@ def wang(x):
 
 
 def wang_values(count, numbers, seed=2640457667, warmup=0, hash_seed=True):
-    """The sequence of each element: hash id * numbers `warmup` times, then begin with that ^ hash(seed) and hash on."""
+    """Returns the sequence of each element: the hash of id * numbers, applied `warmup` times, then h ^ hash(seed), hashed again for
+    each number."""
     start = wang(seed) if hash_seed else seed
     out = np.zeros((count, numbers), np.uint32)
     for i in range(count):
@@ -172,16 +171,16 @@ def test_wang_hash(m, options):
 
 
 def test_wang_hash_default_dim_feeds_vectors(m):
-    """SlangPy's page gives wang_hash() to an int2. (Feature G3.)"""
+    """wang_hash() can be given to an int2, as on SlangPy's page. (Feature G3.)"""
     r = m.i2(spy.wang_hash(), _result=np.zeros((4, 4, 2), np.int32))
     assert np.array_equal(r.reshape(-1, 2).view(np.uint32), wang_values(16, 2))
 
 
 @pytest.mark.parametrize("options", [{}, {"seed": 9}, {"warmup": 2}, {"hash_seed": False}])
 def test_rand_float(m, options):
-    """rand_float() scales 23 bits of wang_hash()'s numbers, with its warmup and hash_seed. (Feature G4.)"""
+    """rand_float() scales 23 bits of wang_hash()'s numbers. As in SlangPy it ignores warmup and hash_seed. (Feature G4.)"""
     r = m.f3(spy.rand_float(-1, 3, 3, **options), _result=np.zeros((40, 3), np.float32))
-    expected = (wang_values(40, 3, **options) & 0x7FFFFF) * (1.0 / 0x800000) * 4 - 1
+    expected = (wang_values(40, 3, **{k: v for k, v in options.items() if k == "seed"}) & 0x7FFFFF) * (1.0 / 0x800000) * 4 - 1
     assert np.allclose(r, expected, atol=1e-6)
 
 
@@ -218,7 +217,7 @@ def test_random_bad_names():
 
 
 def test_generic_parameters_need_a_type(m):
-    """A generator has no type of its own; map() gives one. (Feature G1.)"""
+    """A generic parameter cannot take its type from a generator; map() sets one. (Feature G1.)"""
     with pytest.raises(TypeError):
         m.same(spy.call_id(), _result=np.zeros((2, 3, 2), np.int32))
     r = m.same.map("int2")(spy.call_id(), _result=np.zeros((2, 3, 2), np.int32))
@@ -241,7 +240,7 @@ def test_generators_can_be_used_again(m):
 
 
 def test_repr():
-    """Generators say what they are. (Feature G1.)"""
+    """repr() of a generator shows its arguments. (Feature G1.)"""
     for g, name in ((spy.call_id(), "call_id"), (spy.thread_id(), "thread_id"), (spy.grid(1), "grid"), (spy.wang_hash(), "wang_hash"),
                     (spy.rand_float(), "rand_float")):
         assert name in repr(g)
@@ -254,7 +253,7 @@ def test_generators_alone_have_no_size(m):
 
 
 def test_range_wide(m):
-    """A range may be long. (Feature C10.)"""
+    """A range may have many numbers. (Feature C10.)"""
     r = m.i1(range(0, 3000000, 3))
     assert r.shape == (1000000,) and r[999999:].to_numpy().tolist() == [2999997]
 

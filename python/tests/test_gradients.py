@@ -1,9 +1,5 @@
-"""Gradients: backward and forward calls, tensors with gradients, values with gradients.
-
-References are derivatives worked out by hand, or central differences of a second program in numpy and float64.
-
-A1-A5, B5, C9, L2, L3, L6.
-"""
+"""Gradients: backward and forward calls, tensors with gradients, values with gradients. References are derivatives written by hand, or
+central differences of a second program in numpy and float64. Features A1-A5, B5, C9, L2, L3, L6."""
 import gc
 import os
 import threading
@@ -14,6 +10,8 @@ import numpy as np
 import pytest
 
 import slangpy as spy
+
+pytestmark = pytest.mark.turns(2)  # tests/gpu/test_gradients.c has the same subject
 
 rng = np.random.default_rng(7)
 
@@ -93,7 +91,7 @@ def m(load):
 
 @pytest.fixture
 def tensor(device):
-    """tensor(data, **with_grads): a tensor with gradients; without keywords one, zero."""
+    """Returns tensor(data, **with_grads), which makes a tensor with gradients: one gradient of zeros unless keywords say otherwise."""
     def make(data, dtype=None, **grads):
         data = np.asarray(data)
         if dtype is None:
@@ -135,11 +133,11 @@ def test_style(m, tensor):
     """The calls of the README's C program give its numbers. (Feature A1.)"""
     x, out = tensor([1, 2, 3, 4]), tensor(np.zeros(4))
     m.saxpy(a=2, x=x, y=1, _result=out)
-    out.grad.copy_from_numpy(np.ones(4))
+    out.grad.copy_from_numpy(np.ones(4, np.float32))
     assert m.saxpy.bwds(a=2, x=x, y=1, _result=out) is None
     near(out, [3, 5, 7, 9])
     near(x.grad, [2, 2, 2, 2])
-    m.saxpy.bwds(a=2, x=x, y=1, _result=out)  # added to; the output's only read
+    m.saxpy.bwds(a=2, x=x, y=1, _result=out)  # bwds() adds to the inputs' gradients and only reads the output's
     near(x.grad, [4, 4, 4, 4])
     near(out.grad, [1, 1, 1, 1])
     near(out, [3, 5, 7, 9])
@@ -177,14 +175,14 @@ def formulas(load):
 
 
 def differences(f, inputs, i, h=1e-6):
-    """The derivative of f by its input i, as values of the broadcast shape."""
+    """Returns the derivative of f by its input i, as values of the broadcast shape."""
     lo, hi = list(inputs), list(inputs)
     lo[i], hi[i] = inputs[i] - h, inputs[i] + h
     return (f(*hi) - f(*lo)) / (2 * h)
 
 
 def summed(values, shape):
-    """Summed over what an input of `shape` is broadcast along."""
+    """Returns the sum of values over the dimensions along which an input of `shape` is broadcast."""
     lead = values.ndim - len(shape)
     axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1)
     return values.sum(axis=axes, keepdims=True).reshape(shape)
@@ -199,7 +197,7 @@ if os.environ.get("SPY_TEST_SIZE") == "small":
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("i", range(len(FORMULAS)))
 def test_formulas(formulas, tensor, i, shapes):
-    """Backward and forward against central differences; the two agree with each other (dot product). (Features A1, A3.)"""
+    """Backward and forward derivatives equal central differences, and their dot products agree. (Features A1, A3.)"""
     _, f, n = FORMULAS[i]
     for dtype, number, tolerance in (("float", np.float32, 2e-4), ("double", np.float64, 1e-7)):
         function = getattr(formulas, f"f{i}_{dtype}", None) if dtype == "float" else formulas.find_function(f"f{i}_double")
@@ -228,8 +226,8 @@ def test_formulas(formulas, tensor, i, shapes):
 
 @pytest.mark.parametrize("shape", [(3,), (1000,), (65, 129), (2, 3, 4, 5)])
 def test_shared_by_all(m, device, tensor, shape):
-    """A value that all elements share gets the sum of their gradients, be it a tensor of one element, a number in a pair or a view.
-    (Feature A1.)"""
+    """A value that all elements share gets the sum of their gradients: a tensor of one element, a number in a pair or a view. (Feature
+    A1.)"""
     x = rand(*shape)
     expected = x.sum(dtype=np.float64)
     w, pair = tensor([2.0]), spy.diffPair(2.0)
@@ -266,7 +264,7 @@ def test_float_gradients_of_halves(device, m):
 
 
 def test_double(device, m):
-    """Doubles keep their digits, in tensors and in pairs. (Feature A1.)"""
+    """Gradients of doubles, in tensors and in pairs, have double precision. (Feature A1.)"""
     x = rng.uniform(size=200)
     t = spy.Tensor.from_numpy(device, x).with_grads()
     w = spy.diffPair(1 / 3)
@@ -337,13 +335,14 @@ def test_soa(m, tensor, device):
 
 
 def test_aos(m, device):
-    """Tensors of structs, whose gradients are tensors of Slang's Differential; fields that have none stay. (Features L6, A5.)"""
+    """Tensors of structs have gradients that are tensors of Slang's Differential; fields without a derivative stay as they are.
+    (Features L6, A5.)"""
     records = np.zeros(4, [("color", "f4", 3), ("power", "f4"), ("id", "i4"), ("inner", [("uv", "f4", 2), ("k", "f4")]), ("off", "f4")])
     records["color"], records["power"], records["inner"]["uv"], records["inner"]["k"] = rand(4, 3), rand(4), rand(4, 2), rand(4)
     t = spy.Tensor.from_numpy(device, records, dtype=m.Light).with_grads()
     x = rand(4)
     m.shade.bwds(t, x, _result=ONE)
-    got = t.grad.to_numpy()
+    got = t.grad.to_numpy(structured=True)
     mixed = records["color"][:, 0] + 2 * records["color"][:, 1]
     near(got["color"], np.outer(records["power"] * x, [1, 2, 0]), 1e-5)
     near(got["power"], mixed * x)
@@ -352,7 +351,7 @@ def test_aos(m, device):
     assert "id" not in got.dtype.names and "off" not in got.dtype.names
     again = m.shade(t, x).with_grads(grad_in=2)
     m.shade.bwds(t, x, _result=again)
-    near(t.grad.to_numpy()["power"], 3 * mixed * x, 1e-4)
+    near(t.grad.to_numpy(structured=True)["power"], 3 * mixed * x, 1e-4)
 
 
 def test_own_differential(m, device):
@@ -360,13 +359,13 @@ def test_own_differential(m, device):
     t = spy.Tensor.from_numpy(device, np.array([(2, 3), (5, 1)], [("a", "f4"), ("n", "i4")]), dtype=m.Own).with_grads()
     assert t.grad.dtype.name == "DOwn"
     m.use_own.bwds(t, _result=ONE)
-    near(t.grad.to_numpy()["da"], [12, 10])
+    near(t.grad.to_numpy(structured=True)["da"], [12, 10])
     filled = t.with_grads(grad_in={"da": np.array([1, 2], np.float32)})
     near(m.use_own.fwds(filled).grad, [12, 20])
 
 
 def test_pair_of_dicts(m):
-    """A struct and its gradient as two dicts; fields without a gradient are constants. (Feature C9.)"""
+    """A pair may have a struct and its gradient as two dicts; fields without a gradient are constants. (Feature C9.)"""
     pair = spy.diffPair(light())
     assert pair.grad == {"color": [0.0] * 3, "power": 0.0, "id": 0.0, "inner": {"uv": [0.0] * 2, "k": 0.0}, "off": 0.0}
     pair = spy.DiffPair(light(), {"color": [0.0, 0.0, 1.0], "inner": {"k": 0.5}})
@@ -384,8 +383,8 @@ def test_result_struct_forward(load, device):
     one = module.make.fwds(spy.diffPair(3.0, 2.0))
     assert one.primal == {"a": 9.0, "b": spy.float2(3, 9)} and one.grad == {"a": 12.0, "b": spy.float2(2, 6)}
     many = module.make.fwds(spy.Tensor.from_numpy(device, np.array([1, 2], np.float32)).with_grads(grad_in=1))
-    near(many.grad.to_numpy()["a"], [2, 4])
-    near(many.to_numpy()["b"], [[1, 3], [2, 6]])
+    near(many.grad.to_numpy(structured=True)["a"], [2, 4])
+    near(many.to_numpy(structured=True)["b"], [[1, 3], [2, 6]])
 
 
 # >>derivatives that the user writes
@@ -402,7 +401,7 @@ def test_custom_derivatives(m, tensor, name, slope):
 
 
 def test_no_diff(m, tensor):
-    """no_diff parameters get nothing, paired or not. (Feature A4.)"""
+    """no_diff parameters get no gradient, also if they are given as a pair. (Feature A4.)"""
     a, x = tensor([2, 3]), tensor([5, 7])
     m.saxpy.bwds(a, x, 1.0, _result=ONE)
     near(a.grad, [0, 0])
@@ -419,7 +418,8 @@ def test_no_diff(m, tensor):
 # >>methods
 
 def test_methods(m, device, tensor):
-    """`this` from a dict, a tensor of structs, InstanceTensor and InstanceList; static methods and constructors. (Feature A1.)"""
+    """Gradients reach `this` given as a dict, a tensor of structs, an InstanceTensor or an InstanceList; static methods and constructors
+    have gradients, too. (Feature A1.)"""
     x = rand(3)
     f, c = tensor([2, 3, 4]), tensor([1, 1, 1])
     m.Camera.project.bwds({"_type": "Camera", "f": f, "c": c}, x, _result=ONE)
@@ -428,10 +428,10 @@ def test_methods(m, device, tensor):
     data = spy.Tensor.from_numpy(device, np.array([(2, 1), (3, 1), (4, 1)], [("f", "f4"), ("c", "f4")]), dtype=m.Camera)
     cameras = spy.InstanceTensor(m.Camera, (3,), data.with_grads())
     cameras.project.bwds(x, _result=ONE)
-    near(cameras.tensor.grad.to_numpy()["f"], x)
+    near(cameras.tensor.grad.to_numpy(structured=True)["f"], x)
     part = cameras[1:]
     part.project.bwds(x[1:].copy(), _result=spy.diffPair(d=10.0))
-    near(cameras.tensor.grad.to_numpy()["c"], [1, 11, 11])
+    near(cameras.tensor.grad.to_numpy(structured=True)["c"], [1, 11, 11])
     fields = spy.InstanceList(m.Camera, {"f": f, "c": 5.0})
     tx = tensor(x)
     fields.project.bwds(tx, _result=ONE)
@@ -472,7 +472,7 @@ def test_mutating_methods(m, tensor):
 # >>parameters that are written
 
 def test_inout(m, tensor):
-    """An inout tensor has two gradients. (Feature A1.)"""
+    """An inout tensor needs two gradients, one that is read and one that is written. (Feature A1.)"""
     y = tensor([2, 3, 4])
     x = tensor([4, 5, 6], grad_in=[1, 2, 3], grad_out=[10, 10, 10])
     assert x.grad is x.grad_out and x.grad is not x.grad_in
@@ -489,7 +489,7 @@ def test_inout(m, tensor):
 
 
 def test_out(m, tensor, device):
-    """Out parameters' gradients are read, of tensors and of pairs; others are of no account. (Features A1, A3.)"""
+    """Gradients of out parameters in tensors and pairs are read; other values for out parameters have no effect. (Features A1, A3.)"""
     x = tensor([1, 2, 3])
     m.two.bwds(x, tensor([0, 0, 0], grad_in=[1, 10, 100]), spy.Tensor.empty(device, (3,)))
     near(x.grad, [2, 40, 600])
@@ -513,7 +513,8 @@ def test_out(m, tensor, device):
 # >>tensors that functions take whole
 
 def test_diff_tensors(m, tensor, device):
-    """DiffTensor, IDiffTensor, load_once, WDiffTensor, RWDiffTensor; without gradients they are constants. (Features L2, L3.)"""
+    """DiffTensor, IDiffTensor, load_once, WDiffTensor and RWDiffTensor have gradients; tensors without gradients are constants.
+    (Features L2, L3.)"""
     n = 9
     x = tensor(rand(n))
     xs = x.to_numpy().astype(np.float64)
@@ -577,7 +578,7 @@ def test_chains(m, tensor, device):
 
 
 def test_verbs(m, tensor, device):
-    """Explain, resolve, time, append_to and _thread_count of derivatives; dispatch has none. (Feature F2.)"""
+    """Derivatives have explain(), resolve(), time(), append_to() and _thread_count, but no dispatch(). (Feature F2.)"""
     x, r = tensor([1, 2, 3]), tensor([0, 0, 0], grad_in=1)
     text = m.times.bwds.explain(x, 3.0, _result=r)
     assert "bwd_diff(spyi_element)" in text and "x.grad" in text
@@ -602,7 +603,7 @@ def test_verbs(m, tensor, device):
 
 
 def test_deterministic(device, m):
-    """The same bits in each run, where numbers of many magnitudes are summed. (Feature A1.)"""
+    """deterministic() gives the same bits in each run, also for sums of numbers of many magnitudes. (Feature A1.)"""
     n = 1 << 17
     x = (10.0 ** rng.uniform(-6, 6, n) * rng.choice([-1, 1], n)).astype(np.float32)
     t, w = spy.Tensor.from_numpy(device, x), spy.Tensor.full(device, (1,), 1.0).with_grads()
@@ -625,7 +626,8 @@ def test_deterministic(device, m):
 # >>tensors with gradients
 
 def test_with_grads(device, tensor):
-    """One gradient for both, or two; the same memory; what is given stays what it is. (Feature A2.)"""
+    """with_grads() makes one gradient for both directions or takes two; the tensor shares its memory, and given gradients stay as they
+    are. (Feature A2.)"""
     x = spy.Tensor.from_numpy(device, np.array([1, 2, 3], np.float32))
     assert not hasattr(x, "grad") and x.grad_in is None and x.grad_out is None
     y = x.with_grads()
@@ -637,7 +639,7 @@ def test_with_grads(device, tensor):
     ones = spy.Tensor.full(device, (3,), 1.0)
     z = y.with_grads(grad_in=ones)
     assert z.grad_in is ones and z.grad is ones and z.grad_out is None
-    near(z.grad, [1, 1, 1])  # zero=True is about new ones
+    near(z.grad, [1, 1, 1])  # zero=True clears new gradients only
     both = x.with_grads(ones, ones)
     assert both.grad_in is ones and both.grad_out is ones
     other = x.with_grads(grad_out=ones, zero=False)
@@ -660,7 +662,7 @@ def test_gradients_from_numbers(tensor, given, expected):
 
 
 def test_numpy_gradients_are_copies(tensor, m):
-    """An array that was given is not the gradient itself. (Feature A2.)"""
+    """An array given as a gradient is copied. (Feature A2.)"""
     given = np.zeros(3, np.float32)
     x = tensor([1, 2, 3], grad_out=given)
     m.times.bwds(x, 2.0, _result=ONE)
@@ -669,7 +671,7 @@ def test_numpy_gradients_are_copies(tensor, m):
 
 
 def test_views(m, tensor):
-    """Views see the gradients of what they are views of. (Feature A2.)"""
+    """A view's gradients are views of the tensor's gradients. (Feature A2.)"""
     x = tensor(np.arange(12).reshape(3, 4))
     m.times.bwds(x[1], 2.0, _result=ONE)
     m.times.bwds(x[:, ::2], 10.0, _result=ONE)
@@ -679,7 +681,7 @@ def test_views(m, tensor):
     near(x.reshape(4, 3).grad, expected.reshape(4, 3))
     row = x[2]
     assert row.grad is row.grad_in is row.grad_out
-    row.grad.copy_from_numpy(np.full(4, 5.0))
+    row.grad.copy_from_numpy(np.full(4, 5.0, np.float32))
     near(x.grad[2], [5] * 4)
     v = tensor(np.zeros((2, 3)), m.float3)
     m.times.bwds(v.flatten_dtype(), 3.0, _result=ONE)
@@ -696,7 +698,7 @@ def test_point_to(tensor):
 
 
 def test_clear(m, tensor):
-    """clear() of the gradient, also in a list of commands; clear() of the tensor leaves the gradient. (Feature A2.)"""
+    """clear() of the gradient, also recorded, clears it; clear() of the tensor leaves the gradient. (Feature A2.)"""
     x = tensor([1, 2])
     m.times.bwds(x, 3.0, _result=ONE)
     x.clear()
@@ -733,7 +735,7 @@ def test_storage(device, tensor):
 
 
 def test_lifetime(device, m, tensor):
-    """Whoever holds a tensor holds its gradients, and nothing else does. (Feature A2.)"""
+    """A tensor keeps its gradients alive; gradients do not keep their tensor. (Feature A2.)"""
     x = tensor([1, 2, 3])
     grad, gone = x.grad, weakref.ref(x)
     del x
@@ -762,7 +764,7 @@ def test_lifetime(device, m, tensor):
     (3.0, 0.0, 20.0), (3, 0, 20.0), (3.0, 5.0, 20.0), (np.float32(3), np.float32(1), 20.0), (3.0, None, 20.0), (True, False, 12.0),
 ])
 def test_pair_of_numbers(m, primal, grad, expected):
-    """Numbers come back, whatever was there before. (Feature C9.)"""
+    """bwds() writes the gradient of a pair of numbers, whatever value it had before. (Feature C9.)"""
     x = spy.diffPair(primal, grad)
     m.polynomial.bwds(2, 8, -1, x, _result=spy.diffPair(d=1.0))
     assert x.grad == expected and type(x.grad) is float and x.primal == primal
@@ -808,7 +810,8 @@ def test_pair_of_array_and_number(m):
 
 
 def test_pairs_elsewhere(m, device):
-    """Calls without gradients take the value alone; a pair that needs none is a constant; packed pairs. (Feature C9.)"""
+    """A plain call takes the value of a pair; a pair for a parameter without derivative is a constant; pairs can be packed. (Feature
+    C9.)"""
     x = spy.diffPair(3.0, 7.0)
     assert m.polynomial(2, 8, -1, x) == 41 and x.grad == 7.0
     ref = spy.diffPair(3.0, 7.0)
@@ -884,7 +887,7 @@ def test_not_differentiable(m, tensor):
     text = raises(spy.Error, r"(?s)plain.*not differentiable.*\[Differentiable\]", m.plain.bwds, x, _result=ONE)
     assert "Slang says" in text
     raises(spy.Error, "not differentiable", m.plain.fwds, x)
-    # in one direction only
+    # the function has a forward derivative only
     text = raises(spy.Error, r"(?s)only_forward.*not differentiable backward: expected \[Differentiable\], \[BackwardDiff", m.only_forward.bwds, x, _result=ONE)
     assert r"got a function with [ForwardDifferentiable] or [ForwardDerivative] only: fwds() works" in text
     raises(spy.Error, r"(?s)own.*not differentiable forward: .*bwds\(\) works", m.own.fwds, x)
@@ -941,10 +944,10 @@ def test_aliases(m, device, tensor):
     pair = spy.diffPair(3.0)
     raises(ValueError, "times: argument 'w': the DiffPair is another argument too", m.times.bwds, x=pair, w=pair, _result=ONE)
     assert pair.grad == 0.0 and not grad.any()
-    near(x, [1, 2, 3])  # nothing was touched
+    near(x, [1, 2, 3])  # the failed calls have not changed x
     near(r.grad, [1, 1, 1])
     same, twice = tensor([3, 4]), spy.diff_pair(tensor([3, 4]), spy.Tensor.zeros(device, (2,)))
-    m.times.bwds(same, same, _result=ONE)  # one tensor is added to twice
+    m.times.bwds(same, same, _result=ONE)  # one tensor is given twice, so its gradient is added to twice
     m.times.bwds(twice, twice, _result=ONE)
     near(same.grad, [6, 8])
     near(twice.grad, [6, 8])
@@ -971,7 +974,7 @@ def test_pair_misuse(m, device):
 
 
 def test_cycles_are_collected(m):
-    """A pair that holds itself in a list, and a function bound to what holds it."""
+    """A pair that holds itself in a list, and a function bound to an object that holds the function, are collected."""
     class Holder(list):
         pass
 
@@ -989,7 +992,8 @@ def test_cycles_are_collected(m):
 # >>training
 
 def test_training_loop(device, m):
-    """Fits a parabola; the steady state holds no more memory, on the GPU and in Python, and submits rarely. (Feature A1.)"""
+    """A training loop fits a parabola; after its first steps it takes no more memory, on the GPU and in Python, and submits rarely.
+    (Feature A1.)"""
     truth = np.array([0.5, -1, 2])
     xs = np.linspace(-2, 2, 500)
     module = spy.Module.load_from_source(device, "training", """
@@ -1027,7 +1031,7 @@ def test_training_loop(device, m):
 
 
 def test_pairs_leak_nothing(m, device):
-    """Objects of calls with pairs, lists and dicts are gone after them. (Feature C9.)"""
+    """Calls with pairs, lists and dicts leave no objects behind. (Feature C9.)"""
     def calls():
         for _ in range(200):
             x, v = spy.diffPair(2.0), spy.diffPair([1.0, 2.0, 3.0])
@@ -1051,7 +1055,7 @@ def test_pairs_leak_nothing(m, device):
 
 
 def test_threads(m, device):
-    """TH: backward calls from threads, into one gradient."""
+    """Several threads make backward calls into one gradient. (Feature D6.)"""
     w = spy.Tensor.full(device, (1,), 1.0).with_grads()
     x = spy.Tensor.full(device, (100,), 1.0)
     errors = []
@@ -1073,7 +1077,7 @@ def test_threads(m, device):
 
 
 def test_reload(load, device):
-    """After a reload derivatives are those of the new text. (Feature E9.)"""
+    """After a reload derivatives are those of the new text. (Feature M7.)"""
     module = load("[Differentiable] float f(float x) { return 2 * x; }")
     bwds, x = module.f.bwds, spy.Tensor.zeros(device, (2,)).with_grads()
     bwds(x, _result=ONE)
@@ -1167,7 +1171,7 @@ def test_generic_pairs(device, load):
 
 
 def test_nested_kinds_in_imports(device, tmp_path):
-    """A call of a function of the other kind, in an imported module, is refused by name in each mode. (Feature C9.)"""
+    """A call of a function with only the other kind of derivative, in an imported module, is refused by name in each mode. (Feature C9.)"""
     (tmp_path / "nested_parts.slang").write_text("""
 public [ForwardDifferentiable] void forward_only(float x, out float y) { y = x * x; }
 public void by5(inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 5 * d); }

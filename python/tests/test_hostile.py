@@ -1,8 +1,6 @@
-"""Values whose own code changes what is being read, values without an end, and strings that are no names: each is an exception that says
-which function, which argument, what was expected and what came. Nothing crashes, and nothing is written by half.
-
-Issue 13: 22, 26 (NUL), 27 (Ctrl-C at the end), 29. What a crash would hide is found by the step python-asan of tests/run.
-"""
+"""Values whose own code changes what is being read, values that contain themselves, and strings that are not valid names. Each is an
+exception that says which function, which argument, what was expected and what came. Nothing crashes, and nothing is written in part.
+Issue 13: 22, 26 (NUL), 27 (Ctrl-C at the end), 29. The step python-asan of tests/run finds memory errors that do not crash."""
 import gc
 import signal
 import sys
@@ -104,7 +102,7 @@ def test_numbers_of_lists(m, load):
 
 
 def test_dicts_with_other_keys(m, device):
-    """Dicts with keys that are no str are refused wherever fields are read by name."""
+    """Dicts with keys that are not str are refused wherever fields are read by name."""
     for bad in ({b"a": 2.0}, {"a": 1.0, 7: 2.0}, {("a",): 1.0}):
         for value in (bad, [bad, bad], {"p": bad, "c": 1.0}, {"p": [bad, bad], "c": 1.0}):
             fails(TypeError, "argument .*expected field names of str, got a key of <class '(bytes|int|tuple)'>",
@@ -137,7 +135,7 @@ def test_dicts_that_change(m, device):
     assert m.pair(rows, _result="numpy").tolist() == [3, 11]
     v = {}
     v.update(value(v))
-    assert spy.Tensor.full(device, (1,), v, m.Pair).to_numpy().tolist() == [(1, 2)]
+    assert spy.Tensor.full(device, (1,), v, m.Pair).to_numpy(structured=True).tolist() == [(1, 2)]
     outer = {"c": 3.0}
     outer["p"] = value(outer)
     cursor = spy.Tensor.zeros(device, (1,), m.Nest).cursor()
@@ -273,12 +271,12 @@ def test_a_capsule_consumed_meanwhile(m):
     def consume():
         np.from_dlpack(p)
 
-    with pytest.raises(ValueError, match="PyCapsule_GetPointer called with incorrect name"):  # numpy's words
+    with pytest.raises(ValueError, match="PyCapsule_GetPointer called with incorrect name"):  # numpy's own message
         m.add(p, Runs(consume))
     assert m.add(p, 1.0, _result="numpy").tolist() == [4] * 50000
     assert m.add(p, p, _result="numpy").tolist() == [6] * 50000
     assert m.add(p.capsule, p, _result="numpy")[0] == 6
-    assert np.from_dlpack(p)[7] == 3  # it is as it was
+    assert np.from_dlpack(p)[7] == 3  # the memory is unchanged
     fails(TypeError, "that nobody has consumed, got a capsule named used_dltensor", m.add, p, 1.0)
 
 
@@ -376,7 +374,8 @@ def test_no_end(m, kind):
 
 
 def test_no_end_beside_torch(m, monkeypatch):
-    """The same where a program has imported torch: a call that fails is looked at for torch's tensors."""
+    """Values that contain themselves raise RecursionError also if the program has imported torch, which makes a failed call search its
+    arguments for torch's tensors."""
     class Tensor:
         pass
 
@@ -416,7 +415,7 @@ def test_calls_within_calls(m):
 
     for call in (lambda: m.one(This()), lambda: m.one([Runs(lambda: call())]), lambda: m.scaled.set(gain)(1.0), lambda: m.one.explain(This())):
         fails(RecursionError, "(one|scaled): expected at most 64 calls within each other's arguments", call)
-    assert m.one(2.0) == 2  # the count is back
+    assert m.one(2.0) == 2  # the recursion count has returned to 0
 
 
 # >>names
@@ -431,7 +430,7 @@ def test_nul(m, device):
                 lambda: m.one.type_conformances(["A : B\0"])(1.0), lambda: m.layout.find_type_by_name("Pair\0x"),
                 lambda: spy.Module.load_from_source(device, "n", "", options={"defines": {"A\0": 1}}),
                 lambda: spy.Module.load_from_source(device, "n", "", options={"defines": {"A": "1\0"}})):
-        assert not fails(ValueError, text, use).startswith("expected")  # it says where
+        assert not fails(ValueError, text, use).startswith("expected")  # the message says which argument is wrong
     for use in (lambda: spy.Tensor.zeros(device, (2,), "float\0x"), lambda: m.one.map("float\0x")(1.0),
                 lambda: spy.Module.load_from_source(device, "n\0x", ""), lambda: spy.Module.load_from_file(device, "n\0x")):
         fails((TypeError, ValueError), r"\\x00|null|NUL", use)
@@ -446,7 +445,7 @@ def test_text_that_is_none(m):
         def __str__(self):
             return self.text
 
-    for Says.text in ("\ud800", "torch.float\0"):  # a dtype is known by its text
+    for Says.text in ("\ud800", "torch.float\0"):  # these objects are taken for a dtype by their text
         fails(TypeError, "Tensor.zeros: argument 'dtype': expected a type of a module", spy.Tensor.zeros, m.device, (2,), Says())
     for use in (lambda: m.one.prelude("// \ud800"), lambda: m.pair({"\ud800": 1.0, "b": 2.0}), lambda: m.one(**{"\ud800": 1.0}), lambda: m["\ud800"]):
         fails(ValueError, r"expected text that UTF-8 can encode, got '.*\\ud800", use)
@@ -540,14 +539,14 @@ def test_close_callbacks_that_raise(monkeypatch):
 
 
 def test_sizes_of_shapes():
-    """The number of elements may exceed 64 bits; strides of more than 63 bits are refused."""
+    """Shapes may have more elements than 64 bits can count; strides of more than 63 bits are refused."""
     assert spy.Shape((2**40, 2**40)).element_count == 2**80
     fails(OverflowError, "Shape: expected strides of at most 63 bits", spy.Shape((2**40, 2**40, 2**40)).calc_contiguous_strides)
     assert spy.Shape((2**40, 2**40, 5)).calc_contiguous_strides() == (5 * 2**40, 5, 1)
 
 
 def test_classes_that_lie(m):
-    """Classes whose metaclass gives wrong attributes never cause a SystemError."""
+    """Objects whose metaclass gives wrong attributes never cause a SystemError."""
     class Meta(type):
         __mro__ = property(lambda self: [1])
         __name__ = property(lambda self: 3)
@@ -576,12 +575,12 @@ def test_classes_that_lie(m):
 @pytest.mark.share(1)
 @pytest.mark.parametrize("ending", ["d.wait()", "with d: d.wait()", "time.sleep(30)"])
 def test_interrupt_at_the_end(ending):
-    """Ctrl-C during a long kernel at the end of a program: it leaves within a second."""
+    """Ctrl-C during a long kernel at the end of a program ends the process within a second."""
     code, out, err, took = interrupted(slow_work(0.05) + """
         for _ in range(int(20 / took) + 1): m.slow(x, n, _result=x)
         print("at the end", flush=True)
         %s
     """ % ending, "at the end", 0.3)
     assert code == -signal.SIGINT, out + err
-    assert took < 10, took  # 0.2 s on a machine that does nothing else; the work takes 20 s on this one, now
+    assert took < 10, took  # 0.2 s on an idle machine, where the work itself would take 20 s
     assert err.count("Traceback") <= 1

@@ -1,4 +1,4 @@
-"""Dispatches whose number of groups is in GPU memory; numpy is the reference. (Feature K1.)"""
+"""Dispatches whose number of groups is in GPU memory, compared with numpy. (Feature K1.)"""
 import numpy as np
 import pytest
 
@@ -25,7 +25,7 @@ def marks(device):
 
 @pytest.mark.parametrize("first", [0, 3])
 def test_groups(device, m, marks, first):
-    """The three numbers may begin anywhere, by a slice. (Feature K1.)"""
+    """The three numbers may begin anywhere in the tensor, which is given as a slice. (Feature K1.)"""
     groups = spy.Tensor.from_numpy(device, np.uint32([3, 1, 1, 5, 2, 1]))[first:first + 3]
     m.mark.dispatch_indirect(groups, marks)
     m.mark.dispatch_indirect(groups=groups, marks=marks)
@@ -34,7 +34,7 @@ def test_groups(device, m, marks, first):
 
 
 def test_numbers_from_the_gpu(device, m, marks):
-    """What an earlier dispatch wrote counts, at each time. (Feature K1.)"""
+    """Each dispatch reads the numbers that an earlier dispatch wrote. (Feature K1.)"""
     groups = spy.Tensor.from_numpy(device, np.uint32([99, 99, 99]))
     for n in (2, 0, 6):
         m.request.dispatch(1, groups, n)
@@ -43,13 +43,13 @@ def test_numbers_from_the_gpu(device, m, marks):
 
 
 def test_plain_function_runs_in_whole_groups(device, m, marks):
-    """A function without [numthreads] too. (Feature K1.)"""
+    """A function without [numthreads] runs in whole groups, too. (Feature K1.)"""
     m.plain.thread_group_size((32, 1, 1)).dispatch_indirect(spy.Tensor.from_numpy(device, np.uint32([3, 1, 1])), marks)
     assert marks.to_numpy().tolist() == [32, 32, 32, 0, 0, 0, 0, 0]
 
 
 def test_in_an_encoder(device, m, marks):
-    """Recorded once, with the numbers of each submission. (Features K1, E1.)"""
+    """An indirect dispatch is recorded once, and each submission reads the numbers of its time. (Features K1, E1.)"""
     groups = spy.Tensor.zeros(device, (3,), dtype="uint")
     encoder = device.create_command_encoder()
     m.mark.dispatch_indirect(groups, marks, command_encoder=encoder)
@@ -68,13 +68,13 @@ def test_in_an_encoder(device, m, marks):
     (lambda d: spy.Tensor.zeros(d, (2,), dtype="uint"), ValueError, "beyond the tensor's end"),
 ])
 def test_bad_groups(device, m, marks, groups, error, words):
-    """Errors name what is wrong, and nothing runs. (Feature K1.)"""
+    """The error for bad group counts names what is wrong, and nothing runs. (Feature K1.)"""
     with pytest.raises(error, match=words):
         m.mark.dispatch_indirect(groups(device), marks)
     assert not marks.to_numpy().any()
 
 
 def test_missing_groups(m, marks):
-    """The first argument is asked for by its name. (Feature K1.)"""
+    """The error for a missing first argument has its name. (Feature K1.)"""
     with pytest.raises(TypeError, match="argument 'groups' not specified"):
         m.mark.dispatch_indirect(marks=marks)

@@ -1,4 +1,4 @@
-"""Instances of Slang structs in one tensor and field by field: I2, I3, I4, C13, B16; numpy is the reference."""
+"""Instances of Slang structs in one tensor and in one tensor for each field, compared with numpy. Features I2, I3, I4, C13, B16."""
 import gc
 
 import numpy as np
@@ -36,7 +36,7 @@ def random(shape, seed=0):
 
 
 def particles(module, shape=(10,), seed=0):
-    """An InstanceTensor and its contents, of random numbers."""
+    """Returns an InstanceTensor and its random contents."""
     shape = (shape,) if isinstance(shape, int) else shape
     data = {"position": random(shape + (3,), seed), "velocity": random(shape + (3,), seed + 1)}
     return spy.InstanceTensor(module.Particle.as_struct(), shape, data), data["position"], data["velocity"]
@@ -57,34 +57,35 @@ def test_construct(module, shape):
     tensor = spy.InstanceTensor(struct=module.Particle.as_struct(), shape=shape)
     velocity = random(shape + (3,))
     tensor.construct(p=[1, 2, 3], v=velocity)
-    a = tensor.to_numpy()
+    a = tensor.to_numpy(structured=True)
     assert tensor.shape == shape and a.shape == shape and a.dtype.names == ("position", "velocity")
     np.testing.assert_array_equal(a["velocity"], velocity)
     np.testing.assert_array_equal(a["position"], np.broadcast_to(np.array([1, 2, 3], "f4"), shape + (3,)))
 
 
 def test_construct_with_random_numbers(module):
-    """As SlangPy's documentation does."""
+    """construct() takes random generators, as SlangPy's documentation shows."""
     tensor = spy.InstanceTensor(struct=module.Particle.as_struct(), shape=(100,))
     tensor.construct(p=[0, 0, 0], v=spy.rand_float(-1, 1, 3))
-    a = tensor.to_numpy().view(dtype=np.float32).reshape(-1, 6)
+    a = tensor.to_numpy(structured=True).view(dtype=np.float32).reshape(-1, 6)
     assert not a[:, :3].any() and (abs(a[:, 3:]) <= 1).all() and np.unique(a[:, 3:]).size > 250
     tensor.update(0.1)
-    np.testing.assert_allclose(tensor.to_numpy()["position"], 0.1 * a[:, 3:], rtol=1e-6)
+    np.testing.assert_allclose(tensor.to_numpy(structured=True)["position"], 0.1 * a[:, 3:], rtol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(10,), (3, 4)])
 def test_methods(module, shape):
-    """Mutating methods change the instances, others give tensors; keyword and broadcast arguments. (Features I2, I3.)"""
+    """Mutating methods change the instances and other methods return tensors; arguments may be keywords and are broadcast. (Features I2,
+    I3.)"""
     tensor, position, velocity = particles(module, shape)
     tensor.update(0.5)
     tensor.update(dt=0.25)
-    np.testing.assert_allclose(tensor.to_numpy()["position"], position + 0.75 * velocity, rtol=1e-5)
+    np.testing.assert_allclose(tensor.to_numpy(structured=True)["position"], position + 0.75 * velocity, rtol=1e-5)
     np.testing.assert_allclose(tensor.speed(_result="numpy"), np.linalg.norm(velocity, axis=-1), rtol=1e-5)
     times = random(shape, 9)
     tensor.update(times)
     position = position + 0.75 * velocity + times[..., None] * velocity
-    np.testing.assert_allclose(tensor.to_numpy()["position"], position, rtol=1e-5)
+    np.testing.assert_allclose(tensor.to_numpy(structured=True)["position"], position, rtol=1e-5)
     np.testing.assert_allclose(tensor.at(2.0, _result="numpy"), position + 2 * velocity, rtol=1e-5)
 
 
@@ -92,7 +93,7 @@ def test_method_that_changes_and_returns(module):
     tensor, _, velocity = particles(module)
     force = random((10, 3), 5)
     speeds = tensor.push(force, dt=2.0, _result="numpy")
-    np.testing.assert_allclose(tensor.to_numpy()["velocity"], velocity + 2 * force, rtol=1e-5)
+    np.testing.assert_allclose(tensor.to_numpy(structured=True)["velocity"], velocity + 2 * force, rtol=1e-5)
     np.testing.assert_allclose(speeds, np.linalg.norm(velocity + 2 * force, axis=1), rtol=1e-5)
 
 
@@ -103,11 +104,11 @@ def test_static_methods_have_no_this(module):
 
 
 def test_tensors_of_instances_are_arguments(module):
-    """get_this() and update_this(). (Features I3, C13.)"""
+    """An InstanceTensor is an argument, by get_this() and update_this(). (Features I3, C13.)"""
     tensor, position, velocity = particles(module)
     np.testing.assert_allclose(module.dot_velocity(tensor, [1, 2, 3], _result="numpy"), velocity @ np.array([1, 2, 3], "f4"), rtol=1e-5)
     module.move_all(p=tensor, by=[1, 0, -1])
-    np.testing.assert_allclose(tensor.to_numpy()["position"], position + np.array([1, 0, -1], "f4"), rtol=1e-6)
+    np.testing.assert_allclose(tensor.to_numpy(structured=True)["position"], position + np.array([1, 0, -1], "f4"), rtol=1e-6)
     np.testing.assert_allclose(module.Particle.speed(tensor, _result="numpy"), np.linalg.norm(velocity, axis=1), rtol=1e-5)
     np.testing.assert_allclose(module.Particle.speed.bind(tensor)(_result="numpy"), np.linalg.norm(velocity, axis=1), rtol=1e-5)
 
@@ -117,13 +118,13 @@ def test_tensors_of_instances_are_arguments(module):
     lambda m, d, a: a.view("f4"), lambda m, d, a: a[["velocity", "position"]],
 ])
 def test_data(device, module, make):
-    """A tensor, a structured array, a dict of arrays or numbers. (Feature I3.)"""
+    """An InstanceTensor's data may be a tensor, a structured array, or a dict of arrays or numbers. (Feature I3.)"""
     a = np.zeros(5, [("position", "f4", (3,)), ("velocity", "f4", (3,))])
     a["position"], a["velocity"] = random((5, 3)), random((5, 3), 1)
     data = make(module, device, a)
     tensor = spy.InstanceTensor(module.Particle, (5,), data=data)
-    np.testing.assert_array_equal(tensor.to_numpy()["velocity"], a["velocity"])
-    np.testing.assert_array_equal(tensor.to_numpy()["position"], a["position"])
+    np.testing.assert_array_equal(tensor.to_numpy(structured=True)["velocity"], a["velocity"])
+    np.testing.assert_array_equal(tensor.to_numpy(structured=True)["position"], a["position"])
     if isinstance(data, spy.Tensor):
         assert tensor.tensor is data
 
@@ -134,15 +135,15 @@ def test_parts(device, module):
     assert row.shape == (3,) and len(tensor) == 4 and isinstance(row, spy.InstanceTensor) and row.device is device
     row.update(1.0)
     position[1] += velocity[1]
-    np.testing.assert_allclose(tensor.to_numpy()["position"], position, rtol=1e-6)
+    np.testing.assert_allclose(tensor.to_numpy(structured=True)["position"], position, rtol=1e-6)
     tensor.cursor()[0].position = [7, 8, 9]
     cursor = tensor.cursor(2, 1)
     cursor[0].position = [7, 8, 9]
     cursor.apply()
-    assert tensor.to_numpy()["position"][0, 2].tolist() == [7, 8, 9]
+    assert tensor.to_numpy(structured=True)["position"][0, 2].tolist() == [7, 8, 9]
     assert repr(tensor) == "<slangpy.InstanceTensor Particle (4, 3)>" and str(tensor) == str(tensor.to_numpy())
-    tensor.copy_from_numpy(np.zeros(72))
-    assert not tensor.to_numpy()["position"].any() and tensor.struct == module.Particle
+    tensor.copy_from_numpy(np.zeros(72, np.float32))
+    assert not tensor.to_numpy(structured=True)["position"].any() and tensor.struct == module.Particle
 
 
 def test_the_old_name(module):
@@ -177,7 +178,7 @@ def test_instances_refuse(module, act, exception, text):
 # >>InstanceList
 
 def test_list_methods_write_into_the_fields(module):
-    """SOA; a mutating method writes the tensors. (Feature I4.)"""
+    """A mutating method of an InstanceList writes into the tensors of its fields. (Feature I4.)"""
     many, position, velocity = lists(module)
     many.update(0.5)
     np.testing.assert_allclose(many.position.to_numpy(), position + 0.5 * velocity, rtol=1e-6)
@@ -187,7 +188,7 @@ def test_list_methods_write_into_the_fields(module):
 
 
 def test_list_construct(module):
-    """The constructor fills the fields' tensors. (Features I1, I4.)"""
+    """construct() of an InstanceList fills the fields' tensors. (Features I1, I4.)"""
     many, _, _ = lists(module)
     velocity = random((10, 3), 7)
     many.construct(p=[1, 2, 3], v=velocity)
@@ -207,7 +208,7 @@ def test_list_of_constants_and_generators(module):
     many = spy.InstanceList(module.Particle, {"position": random((6, 3)), "velocity": [3, 0, 4]})
     np.testing.assert_allclose(many.speed(_result="numpy"), [5] * 6)
     np.testing.assert_allclose(many.at(1.0, _result="numpy"), random((6, 3)) + np.array([3, 0, 4], "f4"), rtol=1e-6)
-    many.update(1.0) # a plain value counts for all instances, so what a method makes of it is dropped
+    many.update(1.0) # a field that is a plain value has one value for all instances, so what a method writes to it is dropped
     assert many.velocity == [3, 0, 4]
 
 
@@ -249,11 +250,11 @@ def test_nested_lists(device, module):
         np.testing.assert_allclose(bodies.momentum(_result="numpy"), expected, rtol=1e-5)
     bodies = spy.InstanceList(module.Body, {"particle": inner, "mass": spy.Tensor.from_numpy(device, mass)})
     bodies.stop()
-    assert not inner.to_numpy()["velocity"].any()
+    assert not inner.to_numpy(structured=True)["velocity"].any()
 
 
 class Swarm(spy.InstanceList):
-    """As SlangPy's documentation: a subclass with attributes and methods of its own."""
+    """A subclass with attributes and methods of its own, as in SlangPy's documentation."""
 
     unit = "m"
 
@@ -288,7 +289,7 @@ class Flock(spy.InstanceTensor):
         self.age = 0
 
     def update(self, dt):
-        """A method of Python's comes first; Slang's is still there."""
+        """A Python method that wins over Slang's method of the same name, which it calls."""
         self.age += dt
         self.struct.update(self, dt)
 
@@ -297,11 +298,11 @@ def test_subclass_of_tensor(module):
     flock = Flock(module, 3)
     flock.construct([0, 0, 0], [1, 2, 3])
     flock.update(2.0)
-    assert flock.age == 2 and flock.to_numpy()["position"].tolist() == [[2, 4, 6]] * 3
+    assert flock.age == 2 and flock.to_numpy(structured=True)["position"].tolist() == [[2, 4, 6]] * 3
 
 
 def test_pack(module):
-    """Converted once, given to many calls. (Features B16, I4.)"""
+    """pack() converts an argument once, for many calls. (Features B16, I4.)"""
     many, _, velocity = lists(module)
     tensor, _, velocity2 = particles(module, seed=3)
     for instances, v in ((many, velocity), (tensor, velocity2)):
@@ -336,8 +337,8 @@ def test_the_protocol(device, module):
     tensor = spy.Tensor.full(device, (3,), {"n": 5}, module.Counter)
     holder = Holder(tensor)
     module.Counter.add(holder, 2)
-    assert tensor.to_numpy()["n"].tolist() == [7] * 3 and holder.updates == [tensor]
-    assert module.Counter.get(holder).to_numpy().tolist() == [7] * 3
+    assert tensor.to_numpy(structured=True)["n"].tolist() == [7] * 3 and holder.updates == [tensor]
+    assert module.Counter.get(holder).to_numpy(structured=True).tolist() == [7] * 3
 
 
 def test_methods_are_found_once(module):
@@ -348,7 +349,7 @@ def test_methods_are_found_once(module):
 
 
 def test_instances_are_freed(module):
-    """A list and its bound methods hold each other: the collector frees them."""
+    """A list and its bound methods refer to each other and are collected."""
     import weakref
     many, _, _ = lists(module)
     tensor, _, _ = particles(module)
@@ -361,7 +362,8 @@ def test_instances_are_freed(module):
 
 
 def test_differentiable_generic(device, load):
-    """A differentiable generic struct by its specialised name: found, made, called, with derivatives. (Feature M8.)"""
+    """A differentiable generic struct is found by its specialised name, constructed, and its methods are called, with derivatives.
+    (Feature M8.)"""
     m = load("""
 struct MLP<int I, int O> : IDifferentiable { float w[I]; float b[O];
   [Differentiable] float run(float x) { return x * x * w[1] + b[0]; } };

@@ -45,7 +45,7 @@ def result(buffer):
 
 @pytest.mark.parametrize("count", [[20, 1, 1], (20, 1, 1), [20], 20])
 def test_dispatch(device, program_of, count):
-    """Vars are globals, keywords parameters; whole groups run. (Feature K4.)"""
+    """`vars` sets globals, keywords set parameters, and whole groups run. (Feature K4.)"""
     kernel = device.create_compute_kernel(program_of("scale"))
     data, x, y = floats(device, 20)
     kernel.dispatch(thread_count=count, vars={"gain": 2.0}, x=x, y=y, k=3.0)
@@ -55,7 +55,8 @@ def test_dispatch(device, program_of, count):
 
 
 def test_vars_reach_parameters(device, program_of):
-    """`vars` is the program's root, which has the entry point's parameters beside the globals; a keyword goes first. (Feature K4.)"""
+    """`vars` is the program's root, which has the entry point's parameters beside the globals; a keyword wins over it. (Feature
+    K4.)"""
     kernel = device.create_compute_kernel(program_of("scale"))
     data, x, y = floats(device, 8)
     given = {"gain": 2.0, "x": x, "y": y, "k": 3.0}
@@ -73,7 +74,7 @@ def test_two_dimensions(device, program_of):
 
 
 def test_blocks_and_structs(device, program_of):
-    """Nested dicts, paths as names of vars. (Features K4, K5.)"""
+    """`vars` takes nested dicts, and paths as names. (Features K4, K5.)"""
     data, x, y = floats(device, 4)
     kernel = device.create_compute_kernel(program_of("sets"))
     kernel.dispatch([4, 1, 1], vars={"table": x}, set={"from": x, "add": 1.5, "to": y})
@@ -84,7 +85,7 @@ def test_blocks_and_structs(device, program_of):
 
 
 def test_command_encoder(device, program_of):
-    """Recorded, and run when it is submitted. (Feature K4.)"""
+    """A dispatch with an encoder is recorded and runs at the submission. (Feature K4.)"""
     kernel = device.create_compute_kernel(program_of("scale"))
     data, x, y = floats(device, 16)
     y.clear()
@@ -110,7 +111,8 @@ def test_query_pool(device, program_of, recorded):
 
 
 def test_compute_pass(device, program_of):
-    """A pipeline, its root object, a cursor on it; values are taken at each dispatch. (Features K5, E1.)"""
+    """A compute pass has a pipeline, its root object and a cursor on that; each dispatch takes the values of its time. (Features
+    K5, E1.)"""
     pipeline = device.create_compute_pipeline(program_of("scale"))
     data, x, y = floats(device, 16)
     z = device.create_buffer(size=64)
@@ -133,7 +135,7 @@ def test_compute_pass(device, program_of):
 
 
 def test_root_object(device, program_of):
-    """One object for many passes, nested fields by path or whole. (Feature K5.)"""
+    """One root object serves many passes; nested fields are set by path or whole. (Feature K5.)"""
     program = program_of("lights")
     root = device.create_root_shader_object(program)
     y = device.create_buffer(size=12)
@@ -216,7 +218,7 @@ def test_specialize(device, folder):
 
 
 def test_session_options(device, tmp_path):
-    """A session's options are its modules'. (Features M8, M9.)"""
+    """A session's options are used by its modules. (Features M8, M9.)"""
     source = "int f() { return N; }"
     for n in (3, 4):
         session = device.create_slang_session({"defines": {"N": str(n)}})

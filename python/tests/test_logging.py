@@ -30,7 +30,7 @@ class Collect(spy.LoggerOutput):
 
 @pytest.fixture
 def default():
-    """The default logger with one output that collects, at level debug; restored afterwards."""
+    """Returns the default logger with one output, which collects all messages from level debug on. The logger is restored afterwards."""
     logger, other, out = spy.Logger.get(), spy.Logger(), Collect()
     other.use_same_outputs(logger)
     level = logger.level
@@ -46,7 +46,7 @@ def default():
 
 @pytest.mark.parametrize("threshold", ["none"] + LEVELS)
 def test_levels(threshold):
-    """Messages of at least the level are told, by methods and by log(). (Feature W5.)"""
+    """Methods and log() output messages whose level is at least the logger's. (Feature W5.)"""
     logger, out = spy.Logger(spy.LogLevel[threshold], "mine", use_default_outputs=False), Collect()
     logger.add_output(out)
     for level in LEVELS:
@@ -58,7 +58,7 @@ def test_levels(threshold):
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_once(level, default):
-    """A text is told once, by methods, by log() and by functions; other texts are others. (Feature W5.)"""
+    """A text is output once by the *_once methods, log() and functions; another text is output, too. (Feature W5.)"""
     logger, out = spy.Logger(spy.LogLevel.debug, use_default_outputs=False), Collect()
     logger.add_output(out)
     for _ in range(3):
@@ -80,7 +80,7 @@ def test_free_log(default):
 
 
 def test_outputs(tmp_path):
-    """Files, any object with write(), adding twice, removing. (Feature W5.)"""
+    """Outputs are files and objects with write(); one can be added twice and removed. (Feature W5.)"""
     logger = spy.Logger(name="part", use_default_outputs=False)
     out = Collect()
     file = logger.add_file_output(tmp_path / "log.txt")
@@ -104,7 +104,8 @@ def test_outputs(tmp_path):
 
 
 def test_console_is_stderr(monkeypatch):
-    """What sys.stderr is when a message comes, so that in Jupyter it is the cell's; no colors but on terminals. (Features W5, W9.)"""
+    """The console output writes to the sys.stderr of the moment, so that in Jupyter it is the cell's; colors are for terminals only.
+    (Features W5, W9.)"""
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -129,7 +130,7 @@ def test_logger_errors(use, error):
 
 
 def test_threads_log(default):
-    """Messages of several threads arrive whole. (Feature W5.)"""
+    """Messages of several threads are not mixed within a line. (Feature W5.)"""
     threads = [threading.Thread(target=lambda k=k: [spy.log_info("{} {}".format(k, i)) for i in range(50)]) for k in range(4)]
     for t in threads:
         t.start()
@@ -141,7 +142,7 @@ def test_threads_log(default):
 # >>messages of devices
 
 def test_compile_errors(default, device):
-    """An exception with the compiler's text; the log has it as a debug message, for those who ask. (Feature W2.)"""
+    """A compile error raises an exception with the compiler's text; the log has the text as a debug message. (Feature W2.)"""
     with pytest.raises(spy.SlangCompileError, match="undefined_name") as caught:
         spy.Module.load_from_source(device, "broken_module", "float f() { return undefined_name; }")
     assert isinstance(caught.value, spy.Error) and isinstance(caught.value, RuntimeError)
@@ -151,7 +152,7 @@ def test_compile_errors(default, device):
 
 
 def test_warnings(default, device):
-    """What the compiler warns of is logged once, and no error. (Feature W5.)"""
+    """Warnings of the compiler are logged once and raise nothing. (Feature W5.)"""
     m = spy.Module.load_from_source(device, "warned", "int f(int x) { return x; }\n#warning from_the_source\n")
     assert m.f(1) == 1
     warnings = default.texts(spy.LogLevel.warn)
@@ -159,7 +160,7 @@ def test_warnings(default, device):
 
 
 def test_raised_errors_are_not_told_twice(default, device):
-    """What an exception says is a debug message at most. (Feature W5.)"""
+    """The text of an exception is logged at level debug at most. (Feature W5.)"""
     m = spy.Module.load_from_source(device, "told", ADD)
     for use, error in ((lambda: m.add(1), spy.Error), (lambda: m.add(1, "x"), TypeError), (lambda: m.nothing, AttributeError),
                        (lambda: device.create_buffer(size=1 << 62), spy.Error),
@@ -171,7 +172,7 @@ def test_raised_errors_are_not_told_twice(default, device):
 
 
 def test_stderr_by_default():
-    """A program that sets up nothing sees a compile error once, as the exception, and nothing of what works. (Feature W5.)"""
+    """Without any set-up stderr has a compile error once, as the exception, and no messages of successful work. (Feature W5.)"""
     code = ("import slangpy as spy\nd = spy.create_device()\n"
             "m = spy.Module.load_from_source(d, 'm', 'int f() { return 1; }')\nprint(m.f())\n"
             "try:\n    spy.Module.load_from_source(d, 'x', 'int f() { return missing_thing; }')\n"
@@ -186,7 +187,7 @@ def test_stderr_by_default():
 
 
 def test_a_device_of_its_own_log(default):
-    """log= gets the device's messages instead; what it raises is told and dropped. (Feature W5.)"""
+    """A device with log= sends its messages there instead; exceptions of the callback are reported and dropped. (Feature W5.)"""
     seen = []
     with spy.create_device(log=lambda level, message: seen.append((level, message))) as d:
         with pytest.raises(spy.SlangCompileError):
@@ -201,7 +202,7 @@ def test_a_device_of_its_own_log(default):
 
 
 def test_log_may_use_the_device(default):
-    """A callback that calls the device it hears of does not hang. (Feature W5.)"""
+    """A log callback that uses its device does not hang. (Feature W5.)"""
     seen = []
     with spy.create_device() as d:
         m = spy.Module.load_from_source(d, "m", ADD)
@@ -212,7 +213,7 @@ def test_log_may_use_the_device(default):
 
 
 def test_unsupported_keywords_warn(default):
-    """Keywords that have no effect say so, once. (Feature D1.)"""
+    """Keywords without effect give one warning. (Feature D1.)"""
     for _ in range(2):
         with spy.create_device(bindless_options={"n": 1}):
             pass
@@ -222,7 +223,7 @@ def test_unsupported_keywords_warn(default):
 # >>generated kernels
 
 def test_dump(device, tmp_path):
-    """Kernels generated from now on go to files, until it is switched off. (Feature W3.)"""
+    """Once switched on, each newly generated kernel is written to a file, until it is switched off. (Feature W3.)"""
     spy.set_dump_generated_shaders(True, tmp_path / "kernels")
     try:
         assert spy.Module.load_from_source(device, "dumped", "int dumped_one(int x) { return x; }").dumped_one(1) == 1
@@ -236,7 +237,7 @@ def test_dump(device, tmp_path):
 
 
 def test_print_generated(device, capfd, tmp_path):
-    """Printed when they are compiled, not when they are found in the cache. (Feature W3.)"""
+    """Kernels are printed when they are compiled, but not when the cache has them. (Feature W3.)"""
     spy.set_print_generated_shaders(True)
     try:
         m = spy.Module.load_from_source(device, "printed", "int printed_one(int x) { return x + 1; }")
@@ -282,14 +283,15 @@ def test_gpu_print(default):
 
 
 def test_gpu_print_off(device):
-    """Without enable_print it is empty code. (Feature W4.)"""
+    """Without enable_print Slang's print() has no effect. (Feature W4.)"""
     m = spy.Module.load_from_source(device, "silent", PRINTS)
     m.say(3)
     assert device.flush_print_to_string() == ""
 
 
 def test_check_bounds():
-    """A tensor that is taken whole finds an index outside its shape; reading says which; the rest is right."""
+    """With checks of bounds, an index outside a tensor that is passed whole is reported with the index when a result is read; elements
+    with valid indices are right."""
     with spy.create_device(check_bounds=True) as d:
         assert d.desc.check_bounds
         m = spy.Module.load_from_source(d, "m", "import slangpy;\nfloat look(Tensor<float, 2> t, int i) { return t[i, 1]; }")
@@ -303,7 +305,7 @@ def test_check_bounds():
 
 
 def test_gpu_print_overflow(default):
-    """What the buffer does not hold is lost, and a warning counts it. (Feature W4.)"""
+    """Messages that do not fit into the print buffer are lost, and a warning has their number. (Feature W4.)"""
     with spy.create_device(enable_print=True, print_buffer_size=1024) as d:
         m = spy.Module.load_from_source(d, "m", PRINTS)
         m.say(np.arange(1000, dtype=np.int32))
@@ -342,7 +344,7 @@ def test_reports():
 
 
 def test_progress():
-    """progress= hears of the same steps, in pairs; what it raises is told and dropped. (Feature W6.)"""
+    """progress= is called at the begin and end of each compile step; exceptions that it raises are reported and dropped. (Feature W6.)"""
     steps = []
     with spy.create_device(progress=lambda step, finished: steps.append((step, finished)), enable_compilation_reports=True) as d:
         spy.Module.load_from_source(d, "m", ADD).add(1, 2)
@@ -355,7 +357,7 @@ def test_progress():
 # >>profiling
 
 def test_zones():
-    """Names, nesting, durations; nothing while no profiler runs. (Feature W7.)"""
+    """Zones have names, nest, and have durations; without a running profiler nothing is recorded. (Feature W7.)"""
     p = spy.Profiler()
     with spy.profile_zone("before"):
         pass
@@ -382,7 +384,8 @@ def test_zones():
 
 
 def test_profiled_functions():
-    """Decorators keep names and results, count each call, also recursive ones and those that raise. (Feature W7.)"""
+    """Decorated functions keep their names and results, and each call is counted, also recursive calls and those that raise. (Feature
+    W7.)"""
     @spy.profile_function
     def plain(n):
         "doc"
@@ -442,7 +445,7 @@ def test_profiler_threads():
 
 
 def test_gpu_zones_and_trace(device, tmp_path):
-    """The GPU's time of a zone's work on the host's clock; a trace that is JSON of the trace event format. (Feature W7.)"""
+    """A zone's GPU work has its time on the host's clock; the trace is JSON in the trace event format. (Feature W7.)"""
     m = spy.Module.load_from_source(device, "profiled", "float work(float x) { for (int i = 0; i < 200; i++) x = sin(x) + 1; return x; }")
     x, out = spy.Tensor.zeros(device, (1 << 16,)), spy.Tensor.zeros(device, (1 << 16,))
     m.work(x, _result=out)

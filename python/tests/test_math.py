@@ -30,7 +30,7 @@ def kind(name):
 
 
 def values(name, seed=0, positive=False):
-    """Random components that the type holds exactly."""
+    """Returns random components that the type holds exactly."""
     _, dtype, shape = kind(name)
     random = np.random.default_rng([seed, *name.encode()])
     if dtype is np.bool_:
@@ -100,7 +100,7 @@ def test_vector_from_strided_and_foreign_arrays(name):
     assert np.array_equal(np.array(cls(expected.astype(expected.dtype.newbyteorder(">")))), expected)
     assert np.array_equal(np.array(cls(expected.astype(object))), expected)
     assert np.array_equal(np.array(cls(memoryview(expected))), expected)
-    assert [type(x) for x in cls(*expected)] == [cls().element_type] * n  # numpy scalars, one by one
+    assert [type(x) for x in cls(*expected)] == [cls().element_type] * n  # numpy scalars are accepted as single components
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
@@ -187,7 +187,7 @@ def test_keywords_are_complete():
     for keywords in ({"x": 1}, {"x": 1, "y": 2, "q": 3}, {"x": 1, "y": 2, "z": 3, "w": 4}):
         with pytest.raises(TypeError, match="float3"):
             spy.float3(**keywords)
-    assert spy.float3(1, y=2, z=3) == spy.float3(1, 2, 3)  # the names of float3(x, y, z)
+    assert spy.float3(1, y=2, z=3) == spy.float3(1, 2, 3)  # components have the names x, y and z
     with pytest.raises(TypeError):
         spy.float2x2(x=1)
 
@@ -258,7 +258,7 @@ def test_component_writes(name):
         value.other = 1
     with pytest.raises(TypeError, match="deleted"):
         del value.x
-    assert spy.float2().x == 0  # no state is shared
+    assert spy.float2().x == 0  # a new value does not share the components that were written before
 
 
 @pytest.mark.parametrize("name", VECTORS + MATRICES)
@@ -288,7 +288,7 @@ def test_buffer_protocol(name):
     memory = memoryview(value)
     assert memory.shape == shape and memory.nbytes == view.nbytes and not memory.readonly
     del value
-    assert memory.tobytes() == bytes(memory.nbytes)  # a view keeps its value
+    assert memory.tobytes() == bytes(memory.nbytes)  # a memoryview keeps the value that it was made of
     assert cls(memory) == cls(np.zeros(shape, dtype))
 
 
@@ -341,7 +341,7 @@ ARITHMETIC = [operator.add, operator.sub, operator.mul]
 
 
 def exact(name, result, expected):
-    """float types: the double result rounded; integers: as they are."""
+    """Returns what an operator has to give: for float types the result in double, rounded; for integers the result itself."""
     _, dtype, _ = kind(name)
     assert type(result) is getattr(spy, name)
     assert np.array_equal(np.array(result), expected.astype(dtype)), (result, expected)
@@ -382,7 +382,7 @@ def test_integer_division(name):
         a, b = values(name, seed), values(name, seed + 100)
         wide_a, wide_b = a.astype(np.int64), b.astype(np.int64)
         exact(name, cls(a) // cls(b), wide_a // wide_b)
-        exact(name, cls(a) % cls(b), np.fmod(wide_a, wide_b))  # as in C and Slang: the sign of a
+        exact(name, cls(a) % cls(b), np.fmod(wide_a, wide_b))  # % has the sign of a, as in C and Slang
         exact(name, cls(a) / cls(b), np.trunc(wide_a / wide_b))
     with pytest.raises(ZeroDivisionError, match=f"{name}: division by zero"):
         cls(a) / 0
@@ -478,7 +478,7 @@ def test_comparison(name, op):
     assert type(result) is getattr(spy, f"bool{n}") and np.array_equal(np.array(result), op(a, b))
     assert list(by_component(cls(a), a[0].item())) == op(a, a[0]).tolist()
     assert list(by_component(a[0].item(), cls(b))) == op(a[0], b).tolist()
-    # the operators compare as Python's tuples do
+    # comparisons are those of Python's tuples
     for other in (cls(b), b.tolist(), tuple(b.tolist()), cls(a)):
         assert op(cls(a), other) is op(tuple(a.tolist()), tuple(other))
 
@@ -654,7 +654,7 @@ def test_matrix_components(name):
     assert np.array_equal(np.array(m), expected)
     row = m[0]
     row[0] = -1
-    assert m[0, 0] == 8  # a row is a copy
+    assert m[0, 0] == 8  # a row is a copy, so that writing to it does not change the matrix
     for act in (lambda: m[rows], lambda: m[0, columns], lambda: m[-rows - 1, 0], lambda: m[0, 0, 0], lambda: m.get_row(rows), lambda: m.get_col(columns), lambda: m.set_col(columns, [])):
         with pytest.raises(IndexError):
             act()
@@ -672,7 +672,7 @@ def test_matrix_components(name):
         m.set_row(0)
     with pytest.raises(AttributeError):
         m.xy
-    assert np.array_equal(np.array(m), expected)  # a failed write leaves nothing behind
+    assert np.array_equal(np.array(m), expected)  # a failed write changes nothing
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -733,7 +733,7 @@ def test_inverse_and_determinant(name, seed):
     same(spy.math.inverse(m), np.linalg.inv(data.astype(np.float64)), 2e-4)
     assert spy.math.determinant(m) == pytest.approx(np.linalg.det(data.astype(np.float64)), rel=1e-6)
     permuted = np.eye(n, dtype=np.float32)[::-1]
-    same(spy.math.inverse(cls(permuted)), permuted)  # needs pivots
+    same(spy.math.inverse(cls(permuted)), permuted)  # the inverse needs pivoting
     singular = data.copy()
     singular[0] = 0
     assert spy.math.determinant(cls(singular)) == 0
@@ -879,7 +879,7 @@ def test_products_of_large_integers(seed):
     random = np.random.default_rng(seed)
     a = [int(x) for x in random.integers(-(2**31), 2**31, 3)]
     b = [x + int(d) for x, d in zip(a, random.integers(0, 3, 3))] if max(a) < 2**31 - 3 else a
-    expected = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]  # exact in Python
+    expected = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]  # Python computes these integers exactly
     if all(-(2**31) <= x < 2**31 for x in expected):
         assert list(spy.math.cross(spy.int3(a), spy.int3(b))) == expected
     else:
@@ -951,7 +951,7 @@ def test_axis_rotations(axis):
 def test_rotation_about_any_axis(seed):
     random = np.random.default_rng(seed)
     axis, angle = random.normal(size=3), random.uniform(-3, 3)
-    k = np.cross(np.eye(3), axis / np.linalg.norm(axis))  # k @ v is the axis x v (Rodrigues)
+    k = np.cross(np.eye(3), axis / np.linalg.norm(axis))  # k @ v is the cross product of axis and v (Rodrigues)
     expected = np.eye(3) + math.sin(angle) * k + (1 - math.cos(angle)) * k @ k
     same(np.array(spy.math.matrix_from_rotation(angle, axis))[:3, :3], expected)
     same(to_matrix(spy.math.quat_from_angle_axis(angle, spy.float3(axis))), expected)

@@ -1,7 +1,7 @@
-"""`import mlp;` (issue 21): networks, encodings and losses against float64 numpy, values and gradients; bad input.
-
-Error bounds of networks: |got - expected| <= 2e-5 * m, where m is the same network's result with the absolute values of all numbers
-(sums of floats in another order are off by less), times the slopes of the activations for gradients. SPY_TEST_SIZE=soak and SPY_TEST_ALL run all shapes."""
+"""`import mlp;` (issue 21): values and gradients of networks, encodings and losses are compared with numpy in float64; bad input. Error
+bounds of networks: |got - expected| <= 2e-5 * m, where m is the same network's result with the absolute values of all numbers (sums of
+floats in another order differ by less), for gradients times the slopes of the activations. SPY_TEST_SIZE=soak and SPY_TEST_ALL run all
+shapes."""
 import json
 import os
 import random
@@ -26,8 +26,8 @@ NAMES = list(ACTIVATIONS)
 
 
 def make_shapes():
-    """(inputs, outputs, width, depth, activation, output activation, bias, batch): 64 of them, each activation and depth several times. Inputs and
-    outputs are few, as lavapipe's compiler takes minutes over what a kernel does with 256 of them, element by element."""
+    """Returns 64 shapes (inputs, outputs, width, depth, activation, output activation, bias, batch), each activation and depth several
+    times. Inputs and outputs are few, because lavapipe's compiler needs minutes for kernels that use 256 of them one by one."""
     pick = random.Random(21)
     shapes = [(1, 1, 0, 0, "ReLU", "NoActivation", 0, 1), (48, 3, 0, 0, "ReLU", "Sigmoid", 0, 5), (3, 48, 0, 0, "ReLU", "NoActivation", 1, 33),
               (2, 2, 256, 1, "ReLU", "NoActivation", 1, 7), (5, 4, 128, 2, "SiLU", "NoActivation", 0, 17), (24, 8, 64, 3, "ReLU", "NoActivation", 0, 130),
@@ -68,7 +68,7 @@ def split(shape, parameters):
 
 
 def reference(shape, parameters, x, dy):
-    """The output, the gradients of input and parameters, and the sizes of what was summed for each."""
+    """Returns the output, the gradients of input and parameters, and for each the sum of the absolute values of its terms."""
     act, out = ACTIVATIONS[shape[4]], ACTIVATIONS[shape[5]]
     layers = split(shape, parameters)
     h, size, kept = x, np.abs(x), []
@@ -82,7 +82,7 @@ def reference(shape, parameters, x, dy):
         w, _ = layers[k]
         before, before_size, z, z_size = kept[k]
         slope = (out if k == len(layers) - 1 else act)[1](z)
-        # An error of z changes smooth slopes by as much, relative to 1.
+        # An error of z changes the slope of a smooth activation by about as much, relative to 1.
         d, d_size = d * slope, d_size * (np.abs(slope) + 0.1 * z_size)
         gradients.append((before.T @ d, d.sum(0), before_size.T @ d_size, d_size.sum(0)))
         d, d_size = d @ w.T, d_size @ np.abs(w).T
@@ -97,7 +97,7 @@ def is_near(got, expected, size):
 
 
 def kink(shape, parameters, x):
-    """Whether some sum lies so near to 0 that float and double may disagree about its side."""
+    """Returns whether some sum is so near to 0 that float and double may disagree about its sign."""
     layers, h = split(shape, parameters), x
     for k, (w, b) in enumerate(layers):
         z = h @ w + b
@@ -137,7 +137,7 @@ def test_shapes(device, load, shape):
     m.f.bwds(net, at, _result=result.with_grads(grad_in=seed))
     assert is_near(at.grad.to_numpy().reshape(dx.shape), dx, dx_size)
     assert is_near(net.grad.to_numpy().ravel(), dw, dw_size)
-    # The same again: gradients are added to.
+    # A second call adds to the gradients.
     m.f.bwds(net, at, _result=result.with_grads(grad_in=seed))
     assert is_near(net.grad.to_numpy().ravel(), 2 * dw, 2 * dw_size)
     assert np.array_equal(m.f(net, at).to_numpy(), result.to_numpy())
@@ -191,7 +191,7 @@ def test_forward_mode(device, small):
 
 
 def test_deterministic(device, small):
-    """The same bits in each run, in recorded calls too: sums are made of whole numbers."""
+    """Gradients have the same bits in each run, also in recorded calls, because they are sums of integers."""
     rng = np.random.default_rng(11)
     parameters, _, _ = draw(SMALL, rng)
     x, target = tensor(device, rng.standard_normal((5000, 3)).astype(np.float32)), tensor(device, rng.standard_normal((5000, 2)).astype(np.float32))
@@ -212,7 +212,7 @@ def test_deterministic(device, small):
     other = tensor(device, parameters, True)
     small.off.bwds(other, x, target, _result=spy.diffPair(d=1.0))
     assert np.allclose(runs[0], other.grad.to_numpy(), rtol=1e-4, atol=1e-4) and np.abs(runs[0]).max() > 10
-    exact.bwds(net, x, target, _result=spy.diffPair(d=1.0))  # adds to what is there
+    exact.bwds(net, x, target, _result=spy.diffPair(d=1.0))  # adds to the gradient that is there
     assert np.allclose(net.grad.to_numpy(), 2 * runs[0], rtol=1e-6, atol=1e-6)
     many = tensor(device, np.tile(np.eye(3, 2, dtype=np.float32), (50, 1, 1)), True)
     result = small.line(many, tensor(device, np.ones((50, 3), np.float32)))
@@ -223,7 +223,7 @@ def test_deterministic(device, small):
 
 
 def test_half(device, small):
-    """Parameters of half: they are read as they are, sums are floats, gradients are rounded to half."""
+    """Parameters of half are read as halves, sums are floats, and gradients are rounded to half."""
     rng = np.random.default_rng(4)
     parameters, x, dy = draw(SMALL, rng)
     parameters = parameters.astype(np.float16)
@@ -238,7 +238,7 @@ def test_half(device, small):
 
 
 def test_many_networks(device, small):
-    """Weights with one dimension more: each element of the call has a network of its own, with gradients of its own."""
+    """Weights with one more dimension give each element of the call a network of its own, with its own gradients."""
     rng = np.random.default_rng(5)
     w, x, dy = rng.standard_normal((50, 3, 2)).astype(np.float32), rng.standard_normal((50, 3)).astype(np.float32), rng.standard_normal((50, 2)).astype(np.float32)
     net = tensor(device, w, True)
@@ -271,7 +271,8 @@ def ones(result):
 
 
 def test_structs_of_users(device, small):
-    """[FromTensor]: a tensor becomes the first field, with its gradients; other fields are zero; without the attribute nothing changes."""
+    """[FromTensor] makes a tensor the first field of a struct, with its gradients, and sets other fields to zero; structs without the
+    attribute are not affected."""
     m, p = np.array([[1, 2], [3, 4]], np.float32), np.array([[1, 0], [0, 1], [1, 1]], np.float32)
     a = tensor(device, m, True)
     result = small.affine(a, tensor(device, p))
@@ -372,9 +373,9 @@ def test_encodings(device, encodings, name, f):
     y = f(x.astype(float))
     assert np.allclose(result.to_numpy().reshape(y.shape), y, atol=3e-6)
     getattr(encodings, name).bwds(at, _result=result.with_grads(grad_in=ones(result)))
-    if name != "harmonics":  # whose slopes depend on how the polynomials go on beside the sphere
+    if name != "harmonics":  # harmonics are given on the sphere; slopes that leave it depend on how the polynomials go on outside
         assert np.allclose(at.grad.to_numpy(), slopes(f, x.astype(float), 1), atol=1e-3)
-    else:  # along the sphere they do not
+    else:  # slopes along the sphere do not depend on it
         side = np.cross(x, rng.standard_normal(x.shape))
         ends = [f(p / np.linalg.norm(p, axis=1, keepdims=True)) for p in (x + 1e-5 * side, x - 1e-5 * side)]
         to = (ends[0] - ends[1]).sum(1) / 2e-5
@@ -384,7 +385,7 @@ def test_encodings(device, encodings, name, f):
 def test_grid(device, encodings):
     rng = np.random.default_rng(8)
     table, x = rng.standard_normal((3, 64, 2)).astype(np.float32), rng.uniform(0.001, 0.999, (60, 2)).astype(np.float32)
-    inside = np.all([np.abs(x * n - np.round(x * n)).min(1) > 1e-3 for n in (4, 8, 20)], 0)  # away from edges, where slopes jump
+    inside = np.all([np.abs(x * n - np.round(x * n)).min(1) > 1e-3 for n in (4, 8, 20)], 0)  # slopes jump at edges, which are left out
     x, learnt = x[inside], tensor(device, table.ravel(), True)
     at = tensor(device, x, True)
     result = encodings.grid(learnt, at)
@@ -411,7 +412,7 @@ def test_losses(device, encodings, name, f):
     assert np.allclose(got, f(y.astype(float), t).mean(1), rtol=1e-5)
     getattr(encodings, name).bwds(at, tensor(device, t), _result=spy.diffPair(d=1.0))
     held = y.astype(float)
-    def loss(v):  # relative_l2_loss divides by a constant
+    def loss(v):  # relative_l2_loss treats its divisor as a constant
         return ((v - t) ** 2 / (held ** 2 + 0.01) if name == "relative" else f(v, t)).mean(1)
     assert np.allclose(at.grad.to_numpy(), slopes(loss, held, 1), rtol=1e-3, atol=1e-4)
 
@@ -440,7 +441,7 @@ def test_adam_and_sgd(device, small):
 
 
 def test_recorded(device, small):
-    """A recorded step is replayed; it follows the optimiser's rate, and its number of steps."""
+    """A recorded step can be replayed; it uses the optimiser's current rate and number of steps."""
     net = mlp.Network(device, 3, 2, 4, 1, "SiLU", "Tanh", bias=True)
     opt = mlp.Adam(net, 0.01)
     x, target = tensor(device, np.ones((5, 3), np.float32)), tensor(device, np.full((5, 2), 0.3, np.float32))
@@ -463,7 +464,7 @@ def test_recorded(device, small):
 
 @pytest.mark.parametrize("wrong", [float("inf"), float("nan"), -float("inf")])
 def test_not_finite(device, small, wrong):
-    """A loss that is no number: the step is named, the parameters stay as they were, and training can go on."""
+    """A loss that is not finite raises an error with the number of the step, the parameters stay as they were, and training can go on."""
     net = mlp.Network(device, 3, 2, 4, 1, "SiLU", "Tanh", bias=True)
     opt = mlp.Adam(net)
     x, target = tensor(device, np.ones((5, 3), np.float32)), tensor(device, np.full((5, 2), 0.3, np.float32))
@@ -501,7 +502,7 @@ def test_first_weights(device, activation, bound):
 
 
 def test_checkpoint(device, tmp_path):
-    """What is saved can be read by this, and by whoever knows safetensors' layout."""
+    """A saved checkpoint is read by the library, and by a reader that knows only safetensors' layout."""
     net, other = (mlp.Network(device, 3, 2, 4, 1, bias=True, seed=s) for s in (1, 2))
     path = tmp_path / "net.safetensors"
     net.save(path)
@@ -549,7 +550,7 @@ def test_bad_input(device, small):
             small.line(tensor(device, wrong if wrong.dtype == np.float16 else wrong.astype(np.float32)), x)
     with pytest.raises(spy.Error, match="its elements must lie next to each other"):
         small.line(tensor(device, np.zeros((3, 4), np.float32))[:, 1:3], x)
-    assert small.line(w, tensor(device, np.zeros((0, 3), np.float32))).shape[0] == 0  # batch 0
+    assert small.line(w, tensor(device, np.zeros((0, 3), np.float32))).shape[0] == 0  # the batch is empty
     for args in ((0, 2), (3, 0), (3, 2, 0, 1), (3, 2, 4, -1), (3, 2.5)):
         with pytest.raises(ValueError, match="Network: '"):
             mlp.Network(device, *args)

@@ -1,7 +1,6 @@
-"""The batch engine of small networks (slangpy.mlp_batch) without a GPU: on tests/unit/fake_cuda, whose device memory is host memory,
-with the kernels' own text run on the CPU (tests/mlp/emulate.cpp), against float64 numpy; what NVRTC makes of them; errors. On a GPU:
-tests/mlp/batch_engine.py. And Function.shared_bytes, which the engine needs.
-"""
+"""The batch engine of small networks (slangpy.mlp_batch), and Function.shared_bytes, which the engine needs. Without a GPU the text of
+the kernels runs on the CPU (tests/mlp/emulate.cpp) on tests/unit/fake_cuda, whose device memory is host memory, and is compared with
+numpy in float64; NVRTC compiles the kernels; bad input is an error. tests/mlp/batch_engine.py tests the engine on a GPU."""
 import ctypes
 import os
 import random
@@ -36,7 +35,7 @@ NETWORKS = [  # width, depth, inputs, outputs, activation, flags
     (64, 3, 64, 8, 1, 0), (64, 4, 64, 3, 2, 2 | 8), (64, 3, 17, 3, 1, 2 | 4), (64, 3, 24, 8, 3, 2), (32, 8, 32, 3, 1, 2 | 4), (32, 2, 7, 8, 4, 2),
     (128, 3, 128, 8, 1, 2), (128, 2, 50, 3, 1, 2 | 4 | 8)]
 ENGINES = [("wgmma", 64), ("mma", 32)]
-if not EVERY:  # g++ and NVRTC need seconds for each
+if not EVERY:  # g++ and NVRTC need seconds for each network
     chosen = random.Random(int(os.environ["SPY_TEST_SEED"]))
     CASES, NETWORKS, ENGINES = chosen.sample(CASES, 1), chosen.sample(NETWORKS, 2), chosen.sample(ENGINES, 1)
 
@@ -44,19 +43,20 @@ if not EVERY:  # g++ and NVRTC need seconds for each
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
 @pytest.mark.parametrize("case", CASES)
 def test_numbers(fake, case):  # noqa: F811
-    """Forward and gradients of both engines against float64, layer by layer, the same bits in each run, nothing beyond the ends. (Feature N3.)"""
-    lines = {32: 1 + 2, 64: 2 + 2, 128: 2 + 1}[case[0]]  # wgmma trains from width 64 on, mma up to 64
+    """Outputs and gradients of both engines equal those in float64 layer by layer, have the same bits in each run, and nothing is
+    written beyond the tensors. (Feature N3.)"""
+    lines = {32: 1 + 2, 64: 2 + 2, 128: 2 + 1}[case[0]]  # the number of lines in the report: wgmma trains from width 64 on, mma up to 64
     fake(EMULATED % ([case], (), lines))
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
 def test_steps(fake):  # noqa: F811
-    """Three steps of Adam against numpy; a loss that is not finite changes no parameter. (Feature N4.)"""
+    """Three steps of Adam equal numpy's; a loss that is not finite changes no parameter. (Feature N4.)"""
     fake(EMULATED % ([], ENGINES, 2 * len(ENGINES)))
 
 
 def test_compiled(fake):  # noqa: F811
-    """NVRTC compiles the kernels for sm_90a and sm_80; groups, shared memory, explain(). (Features Z4, N3.)"""
+    """NVRTC compiles the kernels for sm_90a and sm_80; explain() shows groups and shared memory. (Features Z4, N3.)"""
     fake("""
 from slangpy.mlp_batch import BatchNetwork
 for capability, engines, explained in ((90, {False: "wgmma", True: "wgmma"}, "forward: wgmma\\ntraining: wgmma"),
@@ -87,7 +87,7 @@ for capability, engines, explained in ((90, {False: "wgmma", True: "wgmma"}, "fo
 
 
 def test_errors(fake, device):  # noqa: F811
-    """Bad input: what the engines cannot run says why; shapes."""
+    """The error for a network that the engines cannot run says why, and wrong shapes are errors."""
     from slangpy.mlp_batch import BatchNetwork
     if device.info.type != spy.DeviceType.cuda:
         with pytest.raises(ValueError, match="mma: the engine is for CUDA, the device is of backend 'vulkan'"):
@@ -385,7 +385,7 @@ def test_cooperative_absent(device, monkeypatch):
 
 
 def test_shared_bytes(fake, device):  # noqa: F811
-    """Function.shared_bytes reaches the launch; what the device does not have is an error. (Feature Z4.)"""
+    """Function.shared_bytes reaches the launch; more than the device has is an error. (Feature Z4.)"""
     f = spy.Module.load_from_source(device, "shared_bytes", "float twice(float x) { return 2 * x; }").twice
     for bad, error in (("many", TypeError), (1.5, TypeError), (-1, ValueError), (1 << 32, ValueError)):
         with pytest.raises(error, match="shared_bytes: expected"):
@@ -410,7 +410,7 @@ raises(spy.Error, "shared_bytes: expected at most 232448, got 232449", f.shared_
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_wgmma_is_not_serialised(network):
-    """ptxas reports C7512 or C7515 where it does the wgmma of a kernel one by one, which costs half of its speed."""
+    """ptxas reports C7512 or C7515 if it serialises the wgmma instructions of a kernel, which costs half of its speed."""
     from slangpy import mlp_batch
     path = os.environ.get("SLANGPY_NVRTC_LIBRARY") or os.path.join(TOP, "build/nvrtc/libnvrtc.so.13")
     if not os.path.exists(path):

@@ -1,6 +1,6 @@
-"""Networks of half and Mixed in ordinary calls on CUDA, without a GPU: on tests/unit/fake_cuda, whose device memory is host memory, the text
-of the kernels runs on the CPU (tests/mlp/warp.cpp, tests/mlp/emulate.cpp), against float64 numpy. On a GPU: tests/mlp/calls.py.
-"""
+"""Networks of half and Mixed in ordinary calls on CUDA. Without a GPU the text of the kernels runs on the CPU (tests/mlp/warp.cpp,
+tests/mlp/emulate.cpp) on tests/unit/fake_cuda, whose device memory is host memory, and is compared with numpy in float64.
+tests/mlp/calls.py tests the calls on a GPU."""
 import os
 import random
 import shutil
@@ -69,7 +69,7 @@ GROUP = 256
 SHAPES = [  # inputs, outputs, width, depth, activation, output activation, bias, dtype, rows
     (20, 3, 48, 2, "SiLU", "Sigmoid", 1, "mixed", 70), (3, 11, 32, 1, "Tanh", "NoActivation", 1, "half", 33), (33, 1, 16, 3, "Sine", "NoActivation", 0, "mixed", 2),
     (40, 20, 0, 0, "ReLU", "NoActivation", 1, "mixed", 64), (16, 8, 80, 2, "LeakyReLU", "NoActivation", 0, "half", 300)]
-if os.environ.get("SPY_TEST_SIZE") != "soak":  # g++ and NVRTC need seconds for each
+if os.environ.get("SPY_TEST_SIZE") != "soak":  # g++ and NVRTC need seconds for each shape
     SHAPES = random.Random(int(os.environ.get("SPY_TEST_SEED") or 0) or None).sample(SHAPES, 1)
 
 needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
@@ -78,16 +78,61 @@ needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="no g++")
 @needs_compiler
 @pytest.mark.parametrize("shape", SHAPES)
 def test_numbers(fake, shape):  # noqa: F811
-    """A call of a network, the same among other code, and its gradients, by the instructions of whole warps; the last warp is not full. (Feature N2.)"""
+    """A call of a network, alone and among other code, and its gradients use instructions of whole warps; the last warp is not full.
+    (Feature N2.)"""
     fake(EMULATED.replace("CASE", repr(shape)) + """
 calls.check(d, shape, 5)
 assert calls.bad == 0 and calls.lines == 3 and ran == ["units"] * 3, (calls.bad, ran)
 """)
 
 
+ROOMS = [  # the last one has more layers than shared memory has room for
+    (20, 3, 80, 2, "SiLU", "NoActivation", 1, "mixed", 1301), (3, 11, 48, 1, "Tanh", "Sigmoid", 0, "half", 1100), (40, 20, 0, 0, "ReLU", "NoActivation", 1, "mixed", 700),
+    (17, 1, 128, 5, "LeakyReLU", "Tanh", 0, "mixed", 70)]
+if os.environ.get("SPY_TEST_SIZE") != "soak":
+    ROOMS = random.Random(int(os.environ.get("SPY_TEST_SEED") or 0) or None).sample(ROOMS, 1)
+
+
+@needs_compiler
+@pytest.mark.parametrize("shape", ROOMS)
+def test_rooms(fake, shape):  # noqa: F811
+    """Groups go through all elements in turn and sum the gradients of the weights in shared memory, those of two networks too. (Feature N2.)"""
+    fake("state.multiprocessors = 1\n" + EMULATED.replace("CASE", repr(shape)) + """
+calls.check(d, shape, 5)
+assert calls.bad == 0 and calls.lines == 3 and ran == ["units"] * 3, (calls.bad, ran)
+module = spy.Module.load_from_source(d, "two", calls.source(net) + '''
+[Differentiable] float[%d] two(Net a, float x[%d], Net b) {
+    float y[%d] = a.run(x);
+    float z[%d] = b.run(x);
+    for (int i = 0; i < %d; i++) y[i] = y[i] * z[i];
+    return y;
+}
+''' % (outputs, inputs, outputs, outputs, outputs))
+x = calls.half(random_numbers.standard_normal((rows, inputs))).astype(np.float32)
+dy = (random_numbers.standard_normal((rows, outputs)) / rows).astype(np.float32)
+parameters = [net.parameters.to_numpy(), (net.parameters.to_numpy() * 1.5).astype(p.dtype)]
+before = (random_numbers.standard_normal(p.shape) * 1e-4).astype(p.dtype)
+tensors = [spy.Tensor.from_numpy(d, v).with_grads() for v in parameters]
+for t in tensors:
+    t.grad_out.copy_from_numpy(before)
+args = (tensors[0], spy.Tensor.from_numpy(d, x), tensors[1])
+assert module.two.bwds.explain(*args, _result=spy.diffPair(d=spy.Tensor.from_numpy(d, dy))).count("; each group sums the gradients of all its elements in shared memory") == 2
+module.two.bwds(*args, _result=spy.diffPair(d=spy.Tensor.from_numpy(d, dy)))
+assert d and state.shared >= 512 + 2 * 128 and len(ran) == 4, (state.shared, ran)
+y = [calls.reference(net, v, x, None, True)[0] for v in parameters]
+for t, v, other in zip(tensors, parameters, y[::-1]):
+    expected = before + calls.reference(net, v, x, dy * other, True)[1].reshape(p.shape)
+    assert calls.error(t.grad_out.to_numpy(), expected) < (3e-2 if dtype == "half" else 4e-3), calls.error(t.grad_out.to_numpy(), expected)
+# Nothing is summed so where the call is deterministic, or where it has no gradient of weights.
+assert "each group sums" not in module.whole.explain(net, args[1])
+assert "each group sums" not in module.whole.deterministic().bwds.explain(net, args[1], _result=spy.diffPair(d=dy[0]))
+""")
+
+
 @needs_compiler
 def test_engine(fake):  # noqa: F811
-    """A call that is nothing but a network runs the batch engine, from float and half parameters and inputs; what it cannot take does not. (Feature N3.)"""
+    """A call that is nothing but a network runs the batch engine, for parameters and inputs of float and half; other networks run
+    without the engine. (Feature N3.)"""
     shape = random.choice([(40, 8, 64, 2, "ReLU", "NoActivation", 1, "mixed", 150), (17, 3, 32, 3, "Tanh", "NoActivation", 1, "half", 90)])
     fake(EMULATED.replace("CASE", repr(shape)) + """
 GROUP = 4 * 32
@@ -119,7 +164,7 @@ assert module.whole(net, x[0:0]).shape == (0,) and len(ran) == 3
 
 
 def test_explain(fake, device):  # noqa: F811
-    """explain() says how each network of a call is computed, and why not otherwise. (Feature N2.)"""
+    """explain() says how each network of a call is computed, and why not in a faster way. (Feature N2.)"""
     source = """
 import mlp;
 typealias A = %s;

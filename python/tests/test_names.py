@@ -1,4 +1,4 @@
-"""Names: what dir() lists, constants, near names, and names of SlangPy that this version has not."""
+"""Names: what dir() lists, constants, similar names in errors, and names of SlangPy that this version does not have."""
 import subprocess
 import sys
 
@@ -35,7 +35,7 @@ def m(load):
 
 
 def test_dir_of_modules(m):
-    """Functions, types, aliases and constants, once each, beside what every module has. (Feature M3.)"""
+    """dir() of a module lists functions, types, aliases and constants once, beside what every module has. (Feature M3.)"""
     names = dir(m)
     assert {"add", "ident", "Color", "IShape", "Circle", "Disc", "COUNT", "SCALE", "FLAG", "load_from_source", "name"} <= set(names)
     assert names.count("add") == 1 and "counter" not in names and "r" not in names
@@ -54,7 +54,7 @@ def test_dir_of_types(m):
 
 
 def test_dir_follows_reloads(device):
-    """What is listed and what constants are. (Features M3, M7.)"""
+    """After a reload dir() and the values of constants are those of the new text. (Features M3, M7.)"""
     m = spy.Module.load_from_source(device, "listed", "static const int N = 1; int f() { return N; }")
     assert m.N == 1 and "f" in dir(m) and "g" not in dir(m)
     m.reload("static const int N = 2; int g() { return N; }")
@@ -62,7 +62,7 @@ def test_dir_follows_reloads(device):
 
 
 def test_constants(m):
-    """Numbers that Slang knows; what has no value is no attribute. (Feature M3.)"""
+    """Constants whose value Slang knows are attributes of a module; other constants are not. (Feature M3.)"""
     assert m.COUNT == 5 and m["COUNT"] == 5 and m.SCALE == 1.5 and m.FLAG is True and m.Circle.SIDES == 1
     assert m.Color.Red == 0 and m.Color.Green == 5
     assert m.find_function("COUNT") is None and m.find_struct("COUNT") is None
@@ -73,7 +73,7 @@ def test_constants(m):
 
 
 def test_missing_names(m):
-    """Said once, with what is near, and without quotes around the text. (Feature M3.)"""
+    """The error for a missing name has the name once, similar names, and no quotes around the text. (Feature M3.)"""
     text = "Module '{}' has no function or type named '{}'"
     for name, more in (("ad", ", did you mean 'add'"), ("nothing_of_the_kind", "")):
         with pytest.raises(AttributeError) as error:
@@ -96,7 +96,7 @@ def test_missing_names(m):
                                        ("create_acceleration_structure", "ray tracing"), ("TorchModule", "modules of torch"),
                                        ("create_shader_table", "ray tracing"), ("get_coop_vec_matrix_size", "cooperative vectors"), ("Window", "outside its scope")])
 def test_names_of_other_versions(name, why):
-    """Names of SlangPy that are not built say so, and are no attributes."""
+    """The error for a name of SlangPy that is not built says so, and hasattr() is False for it."""
     with pytest.raises(AttributeError) as error:
         getattr(spy, name)
     assert str(error.value).startswith("slangpy.%s is not in this version" % name) and why in str(error.value)
@@ -104,7 +104,7 @@ def test_names_of_other_versions(name, why):
 
 
 def test_methods_of_other_versions(device, m):
-    """The same for methods; names that nobody has are told apart."""
+    """The error for a method of SlangPy that is not built says so; a name that SlangPy does not have gets another error."""
     encoder, buffer = device.create_command_encoder(), device.create_buffer(size=4)
     for owner, name in ((device, "create_texture_from_resource"), (device, "create_ray_tracing_pipeline"), (encoder, "begin_ray_tracing_pass"),
                         (m.add, "ray_tracing")):
@@ -116,7 +116,7 @@ def test_methods_of_other_versions(device, m):
 
 
 def test_table_is_true(device):
-    """No error says that an existing name is missing."""
+    """The table of names that are not built has no name that exists."""
     from slangpy import absent
 
     names = [n for group in absent._NAMES.values() for n in group.split()] + absent._OUTSIDE.split()
@@ -126,12 +126,12 @@ def test_table_is_true(device):
 
 
 def test_table_costs_nothing():
-    """The table is not read before it is needed. (Feature Y7.)"""
+    """The table of names that are not built is read at the first missing name only. (Feature Y7.)"""
     code = "import sys, slangpy; a = 'slangpy.absent' in sys.modules; hasattr(slangpy, 'create_ray_tracing_pipeline'); print(a, 'slangpy.absent' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout.split() == ["False", "True"]
 
 
 def test_submodules_are_attributes():
-    """After `import slangpy` alone, as SlangPy's scripts write them."""
+    """`import slangpy` alone makes the submodules attributes, as SlangPy's scripts use them."""
     code = "import slangpy as spy; assert spy.types.call_id is spy.call_id and spy.bindings.PYTHON_TYPES is spy.PYTHON_TYPES and spy.reflection"
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0

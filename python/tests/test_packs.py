@@ -1,4 +1,4 @@
-"""Packs: what one device recorded runs without the Slang compiler, its source and a cache folder."""
+"""Packs: calls that one device recorded run without the Slang compiler, without Slang files and without a cache folder."""
 import os
 import subprocess
 import sys
@@ -15,7 +15,7 @@ float f(P p, float x) { return p.a * x + p.b; }
 
 
 def program(device, path, size):
-    """Results of some calls, and what plain Python says of them."""
+    """Runs some calls; returns their results, and the results that plain Python computes."""
     module = spy.Module.load_from_file(device, str(path))
     x = np.arange(size, dtype=np.float32)
     y = module.f({"a": 2.0, "b": 1}, spy.Tensor.from_numpy(device, x), _result="numpy")

@@ -94,23 +94,24 @@ def layout(module):
     ("ParameterBlock<Circle>", Kind.parameter_block, Scalar.none, 0, 0, 0),
 ])
 def test_types(layout, name, kind, scalar, rows, columns, count):
-    """Reflection gives kinds, scalars and sizes of types. (Feature M11.)"""
+    """Reflection gives the kinds, scalar types and sizes of types. (Feature M11.)"""
     t = layout.find_type_by_name(name)
     assert (t.kind, t.scalar_type, t.row_count, t.col_count, t.element_count) == (kind, scalar, rows, columns, count)
     assert isinstance(t.kind, Kind) and isinstance(t.scalar_type, Scalar)
 
 
 @pytest.mark.parametrize("name,short,full", [
-    ("float3", "float3", "vector<float,3>"),
-    ("vector<float, 3>", "float3", "vector<float,3>"),
+    ("float3", "vector", "vector<float,3>"),
+    ("vector<float, 3>", "vector", "vector<float,3>"),
     ("ns.Inner", "Inner", "ns.Inner"),
     ("ns::Inner", "Inner", "ns.Inner"),
     ("Grid<float, 4>", "Grid", "Grid<float, 4>"),
     ("Grid<ns.Inner, 2>", "Grid", "Grid<ns.Inner, 2>"),
     ("float[3][2]", "float[3][2]", "float[3][2]"),
     ("float2[4]", "float2[4]", "vector<float,2>[4]"),
-    ("half3x2", "half3x2", "matrix<half,3,2>"),
-    ("RWTexture2D<float4>", "RWTexture2D", "RWTexture2D<vector<float,4>>"),
+    ("half3x2", "matrix", "matrix<half,3,2>"),
+    ("RWTexture2D<float4>", "_Texture", "RWTexture2D<vector<float,4>>"),
+    ("Buffer<float>", "_Texture", "Buffer<float>"),
 ])
 def test_names(layout, name, short, full):
     """A type is found again by its names. (Feature M11.)"""
@@ -138,7 +139,7 @@ def test_names(layout, name, short, full):
     ("float", Shape.none, Access.none),
 ])
 def test_resources(layout, name, shape, access):
-    """What kind of buffer or texture a resource is. (Feature M11.)"""
+    """Reflection tells which buffer or texture a resource type is. (Feature M11.)"""
     t = layout.find_type_by_name(name)
     assert (t.resource_shape, t.resource_access) == (shape, access)
 
@@ -165,13 +166,13 @@ def test_resource_result(layout):
     ("Color", False, False, False, False),
 ])
 def test_number_helpers(layout, name, is_float, is_integer, is_signed, is_bool):
-    """Functions tell the class of a type's numbers. (Feature M11.)"""
+    """is_float() and similar functions tell the class of a type's numbers. (Feature M11.)"""
     t = layout.find_type_by_name(name)
     assert (t.is_float, t.is_integer, t.is_signed, t.is_bool) == (is_float, is_integer, is_signed, is_bool)
 
 
 def test_kind_helpers(layout):
-    """Questions about what a type is. (Feature M11.)"""
+    """Functions of reflection tell whether a type is a vector, a matrix, a struct and so on. (Feature M11.)"""
     names = {"float": "scalar", "float3": "vector", "float2x2": "matrix", "Circle": "struct", "int[2]": "array"}
     for name, kind in names.items():
         t = layout.find_type_by_name(name)
@@ -179,7 +180,7 @@ def test_kind_helpers(layout):
 
 
 def test_arrays(layout):
-    """Arrays of arrays: Slang's Circle[2][3] has 3 elements of Circle[2]. (Feature M11.)"""
+    """Slang's Circle[2][3] is an array of 3 elements of Circle[2]. (Feature M11.)"""
     t = layout.find_type_by_name("Circle[2][3]")
     assert (t.element_count, t.element_type.element_count, t.total_array_element_count) == (3, 2, 6)
     assert t.unwrap_array().full_name == "Circle" and t.unwrap_array().unwrap_array().full_name == "Circle"
@@ -244,7 +245,7 @@ def test_type_equality(layout, load):
 
 
 def test_type_as_dtype(device, layout):
-    """A TypeReflection is a dtype. (Feature M11.)"""
+    """A TypeReflection can be given as a dtype. (Feature M11.)"""
     t = spy.Tensor.zeros(device, shape=(3,), dtype=layout.find_type_by_name("ns.Inner"))
     assert t.dtype.full_name == "ns.Inner" and tuple(t.shape) == (3,)
     u = spy.Tensor.zeros(device, shape=(2,), dtype=layout.find_type_by_name("int"))
@@ -263,7 +264,7 @@ def test_layout_sizes(layout, name, code):
     t = layout.get_type_layout(name)
     assert t.size == t.host_size == t.stride == struct.calcsize(code)
     assert t.alignment == t.host_alignment == max(struct.calcsize(c) for c in code if c.isalpha())
-    assert t.type.name == name and t.kind == t.type.kind
+    assert t.name == t.type.name and t.kind == t.type.kind and str(t.kind) == "Kind." + t.kind.name
 
 
 def test_layout_fields(layout):
@@ -281,7 +282,7 @@ def test_layout_fields(layout):
 
 
 def test_layout_of_resources(layout):
-    """What has no plain memory has no size. (Feature M11.)"""
+    """Types without a layout in plain memory, such as resources, have no size. (Feature M11.)"""
     assert layout.get_type_layout("Texture2D<float4>").size == 0
     assert layout.get_type_layout("IShape").host_size == 0
     with pytest.raises(spy.Error):
@@ -289,7 +290,7 @@ def test_layout_of_resources(layout):
 
 
 def test_cursor(module, layout):
-    """The cursor's offsets equal numpy's. (Feature M11.)"""
+    """A ReflectionCursor's offsets equal numpy's. (Feature M11.)"""
     circle = np.dtype([("r", "f4"), ("c", "f4", (3,)), ("n", "i4", (4,))], align=True)
     scene = np.dtype([("circles", circle, (3,)), ("h", "f2"), ("d", "f8"), ("m", "f4", (4, 4))], align=True)
     c = spy.ReflectionCursor(layout.get_type_layout("Scene"))
@@ -299,11 +300,11 @@ def test_cursor(module, layout):
     assert c.circles[1].c[2].offset == circle.itemsize + 4 + 8
     assert c.circles[0].c.type.full_name == "vector<float,3>" and c.d.type_layout.size == 8
     assert c.is_valid() and spy.ReflectionCursor(module.Circle).n.type.element_count == 4
-    assert spy.ReflectionCursor(layout.parameters[4]).c.offset == 4  # through the ConstantBuffer
+    assert spy.ReflectionCursor(layout.parameters[4]).c.offset == 4  # the cursor goes through the ConstantBuffer to its struct
 
 
 def test_cursor_missing(layout):
-    """A cursor reports paths that do not exist. (Feature M11.)"""
+    """A ReflectionCursor raises an error for a path that does not exist. (Feature M11.)"""
     c = spy.ReflectionCursor(layout.find_type_by_name("Scene"))
     assert not c.find_field("zz").is_valid() and not c.find_field("zz") and not c.has_field("zz") and c.has_field("circles[1].r") and not c.find_element(0)
     assert not c.circles.has_element(3) and c.circles.has_element(2) and not c.circles.has_element(-1)
@@ -485,7 +486,7 @@ def test_outlives_module(device):
 
 
 def test_reload(device, tmp_path):
-    """A reload gives a new tree; the old one stays as it was. (Feature M11.)"""
+    """A reload gives a new tree of declarations; the old one stays as it was. (Feature M11.)"""
     m = spy.Module.load_from_source(device, "reflection_reload", "float f(float x) { return x; }")
     old = m.layout
     f = old.find_function_by_name("f")
@@ -497,7 +498,7 @@ def test_reload(device, tmp_path):
 
 
 def test_closed_device(device):
-    """Nothing is read once the device is closed. (Feature M11.)"""
+    """Objects of reflection raise an error once the device is closed. (Feature M11.)"""
     d = spy.create_device()
     m = spy.Module.load_from_source(d, "reflection_closed", "struct S { float x; }; float f(S s) { return s.x; }")
     layout, s, f = m.layout, m.layout.find_type_by_name("S"), m.layout.find_function_by_name("f")
@@ -518,7 +519,7 @@ def test_closed_device(device):
 
 
 def test_not_made_by_hand(layout):
-    """Only the cursor has a constructor; nothing can be written. (Feature M11.)"""
+    """Of the classes of reflection only the cursor can be constructed, and no attribute can be written. (Feature M11.)"""
     for c in [spy.TypeReflection, spy.FunctionReflection, spy.DeclReflection, spy.ProgramLayout, spy.Attribute, spy.Resolution]:
         with pytest.raises(TypeError):
             c()
@@ -528,7 +529,7 @@ def test_not_made_by_hand(layout):
 
 
 def test_enums():
-    """Members of the enums have Slang's numbers. (Feature M11.)"""
+    """Members of the enums have Slang's values. (Feature M11.)"""
     assert (Kind.vector, Kind.scalar, Kind.resource, Kind.pointer) == (4, 5, 7, 18)
     assert (Scalar.float16, Scalar.float32, Scalar.uint8) == (7, 8, 11) and Shape.texture_2d_array == 0x42
     assert spy.TypeReflection.Kind is Kind and Kind.vector.name == "vector" and repr(Kind).count("Kind")
@@ -552,14 +553,14 @@ def test_resolve_vectorised(device, module):
 
 
 def test_resolve_overload(module):
-    """Arguments choose the overload. (Feature M12.)"""
+    """resolve() gives the overload that the arguments choose. (Feature M12.)"""
     assert module.add.resolve(1, 2).signature == "int add(int a, int b)"
     assert module.add.resolve(1.5, 2.5).signature == "float add(float a, float b)"
     assert tuple(module.add.resolve(1, 2).shape) == ()
 
 
 def test_resolve_vectors(device, module):
-    """Trailing dimensions feed a vector. (Feature M12.)"""
+    """resolve() shows that trailing dimensions feed a vector. (Feature M12.)"""
     v = spy.Tensor.from_numpy(device, np.zeros((7, 3), np.float32))
     r = module.scale.resolve(v, s=2.0)
     assert tuple(r.shape) == (7,) and r.bindings[0].type == "float3" and r.bindings[0].consumed_rank == 1
@@ -567,7 +568,7 @@ def test_resolve_vectors(device, module):
 
 
 def test_resolve_generic(module):
-    """Generic parameters have their types. (Feature M12.)"""
+    """resolve() shows the types of generic parameters. (Feature M12.)"""
     r = module.gen.resolve(1.0, 2.0)
     assert r.argument_types == ("float", "float") and r.result_type == "float"
 
@@ -603,7 +604,7 @@ def test_resolve_errors(device, module):
 
 
 def test_resolve_runs_nothing(device, load):
-    """Nothing is run, and the call afterwards is right. (Feature M12.)"""
+    """resolve() runs nothing, and a call after it gives the right result. (Feature M12.)"""
     m = load("void inc(inout float x) { x += 1; }")
     x = spy.Tensor.from_numpy(device, np.zeros(3, np.float32))
     r = m.inc.resolve(x)

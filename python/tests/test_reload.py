@@ -1,4 +1,4 @@
-"""Hot reload: by watching, by asking, with broken files. (Feature M7.)"""
+"""Hot reload by watching files and on request, also with files that do not compile. (Feature M7.)"""
 import os
 import time
 
@@ -10,7 +10,8 @@ import slangpy as spy
 
 @pytest.fixture
 def watched(tmp_path):
-    """(device, path, write): a device that looks at files at each call, and a file of its own."""
+    """Returns (device, path, write): a device that looks at its files at each call, one file, and a function that
+    writes the file."""
     d = spy.create_device(include_paths=[tmp_path], log=lambda level, message: None)
     d.set_hot_reload_delay(0)
     stamp = [time.time() - 1000]
@@ -18,7 +19,7 @@ def watched(tmp_path):
     def write(text, name="watched.slang"):
         path = tmp_path / name
         path.write_text(text)
-        stamp[0] += 10  # clocks of file systems are coarse
+        stamp[0] += 10  # file systems have coarse clocks, so each write gets a later time
         os.utime(path, (stamp[0], stamp[0]))
         return str(path)
 
@@ -31,7 +32,7 @@ def function(n):
 
 
 def test_change_is_seen(watched):
-    """The next call after a change has the new code; handles stay. (Feature M7.)"""
+    """The next call after a change runs the new code; objects of module and function stay the same. (Feature M7.)"""
     d, write = watched
     m = spy.Module.load_from_file(d, write(function(1)))
     f, bound = m.f, m.f.map((0,))
@@ -44,7 +45,7 @@ def test_change_is_seen(watched):
 
 
 def test_callback(watched):
-    """Told of each reload, good or not, by one event, as SlangPy does. (Feature M7.)"""
+    """A callback gets one event for each reload, successful or not, as in SlangPy. (Feature M7.)"""
     d, write = watched
     m = spy.Module.load_from_file(d, write(function(1)))
     seen = []
@@ -61,7 +62,8 @@ def test_callback(watched):
 
 
 def test_broken_file_is_logged(watched):
-    """A file that does not compile keeps the old code, and the log has the compiler's text, once a change. (Feature M7.)"""
+    """After a change that does not compile, calls run the old code, and the log gets the compiler's text once. (Feature
+    M7.)"""
     d, write = watched
     seen = []
     d.log = lambda level, message: seen.append((level, message))
@@ -75,7 +77,8 @@ def test_broken_file_is_logged(watched):
 
 
 def test_reload_by_hand(watched):
-    """reload_all_programs looks now, and gives how many modules were loaded anew; broken ones are an error. (Feature M7.)"""
+    """reload_all_programs() looks at the files at once and returns the number of modules that were loaded anew; files
+    that do not compile are an error. (Feature M7.)"""
     d, write = watched
     d.set_hot_reload_delay(1e8)
     m = spy.Module.load_from_file(d, write(function(1)))
@@ -94,7 +97,7 @@ def test_reload_by_hand(watched):
 
 
 def test_delay(watched):
-    """Files are looked at no more often than the delay says. (Feature M7.)"""
+    """Files are not looked at more often than the delay allows. (Feature M7.)"""
     d, write = watched
     m = spy.Module.load_from_file(d, write(function(1)))
     m.f(0)
@@ -111,7 +114,7 @@ def test_delay(watched):
 
 
 def test_switched_off(tmp_path):
-    """enable_hot_reload=False never looks; reload() of a module does. (Features M7, D1.)"""
+    """enable_hot_reload=False never looks at files, but reload() of a module does. (Features M7, D1.)"""
     path = tmp_path / "still.slang"
     path.write_text(function(1))
     with spy.create_device(enable_hot_reload=False) as d:
@@ -126,7 +129,7 @@ def test_switched_off(tmp_path):
 
 
 def test_imported_files(watched):
-    """A change of what is imported reaches the importer. (Feature M7.)"""
+    """A change of an imported file reloads the module that imports it. (Feature M7.)"""
     d, write = watched
     write("module part;\npublic int three() { return 3; }", "part.slang")
     m = spy.Module.load_from_file(d, write("import part;\nint f() { return three(); }"))
@@ -136,7 +139,7 @@ def test_imported_files(watched):
 
 
 def test_function_that_goes(watched):
-    """A call of a function that is no longer there says so; it may come back. (Feature M7.)"""
+    """A call of a function that is no longer in the file raises an error, until the function comes back. (Feature M7.)"""
     d, write = watched
     m = spy.Module.load_from_file(d, write(function(1)))
     f = m.f
@@ -160,7 +163,7 @@ def test_new_signature(watched):
 
 
 def test_recorded_work_keeps_its_code(watched):
-    """Command buffers run what was recorded. (Features M7, E1.)"""
+    """Command buffers run the code that was recorded. (Features M7, E1.)"""
     d, write = watched
     m = spy.Module.load_from_file(d, write(function(1)))
     x, out = spy.Tensor.from_numpy(d, np.arange(3, dtype=np.int32)), spy.Tensor.zeros(d, (3,), int)
@@ -174,7 +177,7 @@ def test_recorded_work_keeps_its_code(watched):
 
 
 def test_reload_from_text(device):
-    """reload(source) gives a module from text new text. (Feature M7.)"""
+    """reload(source) gives new text to a module that was loaded from text. (Feature M7.)"""
     m = spy.Module.load_from_source(device, "from_text", function(1))
     assert m.f(0) == 1
     m.reload(function(5))

@@ -36,13 +36,13 @@ void addBuffer(NDBuffer<float, 1> a, NDBuffer<float, 1> b, RWNDBuffer<float, 1> 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """folder(name, text) writes a file where the script runs."""
+    """Returns folder(name, text), which writes a file into the folder where the scripts run."""
     monkeypatch.chdir(tmp_path)
     return lambda name, text: (tmp_path / name).write_text(text)
 
 
 def run(script, **names):
-    """Runs a block as a script; gives its variables."""
+    """Runs a block as a script and returns its variables."""
     scope = {"numpy": numpy, "np": np, "spy": spy}
     scope.update(names)
     exec(compile(script, "<seed>", "exec"), scope)
@@ -82,7 +82,7 @@ print(bufferRs)
 
 
 def number(text, value):
-    """Whether it is what is shown of an element: eight digits behind the point, as numpy does."""
+    """Returns whether `text` is a printed number that equals `value` in its eight decimals, as numpy prints them."""
     try:
         return abs(float(text) - value) < 1e-7
     except ValueError:
@@ -102,7 +102,7 @@ def test_entry_points(folder, capsys):
 
 
 def test_entry_points_with_stage(folder):
-    """The same with Slang's [shader("compute")]."""
+    """The program of the chapter 'Calling Slang Entrypoints From Python', with Slang's [shader("compute")]."""
     folder("example.slang", EXAMPLE.replace("[numthreads", '[shader("compute")]\n[numthreads'))
     s = run(FIRST)
     assert np.allclose(s["bufferRs"].to_numpy(), s["a"] + s["b"])
@@ -189,7 +189,7 @@ second = module.test({'_type': 'MyType', 'x': 5, 'y': 6.0})
 
 
 def test_ndbuffer(folder, device):
-    """'NDBuffer': buffers of structs, filled from numpy, in calls."""
+    """Chapter 'NDBuffer' of the proposal: buffers of structs are filled from numpy and passed to calls."""
     folder("example.slang", """
 struct Pixel { float r; float g; float b; }
 Pixel add(Pixel a, Pixel b) { Pixel p = { a.r + b.r, a.g + b.g, a.b + b.b }; return p; }
@@ -206,14 +206,14 @@ image_2.from_numpy(second)
 
 result = module.add(image_1, image_2)
 """, device=device)
-    result = s["result"].to_numpy()
+    result = s["result"].to_numpy(structured=True)
     assert s["result"].shape == (16, 16) and s["result"].dtype.name == "Pixel"
     got = np.stack([result[c] for c in "rgb"], -1) if result.dtype.names else result
     assert np.allclose(np.ravel(got), s["first"] + s["second"])
 
 
 def test_float_ndbuffers(device, folder):
-    """'NDBuffer': float add of float buffers, and map() for another pattern."""
+    """Chapter 'NDBuffer' of the proposal: a float add of float buffers, and map() for another pattern."""
     folder("example.slang", EXAMPLE)
     s = run("""
 module = device.load_module_from_file("example.slang")

@@ -110,7 +110,7 @@ for iter in range(iterations):
 
 
 def test_mlp(tmp_path, monkeypatch, capsys):
-    """The proposal's training loop; numpy does the same steps."""
+    """The proposal's training loop makes the same steps as numpy."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mlp.slang").write_text(MLP)
     (tmp_path / "example.slang").write_text(EXAMPLE)
@@ -188,7 +188,7 @@ void getInputElement_bwd(
 
 
 def test_box_filter(device, load):
-    """The guide's image filter with a derivative that finds its way to other elements."""
+    """The gradient of the guide's image filter, whose derivative adds to neighbouring elements, equals numpy's."""
     module = load(BOX_FILTER)
     width, height = 21, 34
     rng = np.random.default_rng(3)
@@ -199,7 +199,7 @@ def test_box_filter(device, load):
     pixels = spy.Tensor.from_numpy(device, np.stack([x, y], -1).astype(np.int32), dtype="int2")
     module.computeOutputPixel(input, inputGrad, pixels, _result=result)
     module.computeOutputPixel.bwds(input, inputGrad, pixels, _result=result.with_grads(grad_in=seeds))
-    weights = np.zeros((width * height, width * height))  # result = weights @ image
+    weights = np.zeros((width * height, width * height))  # matrix of the filter: result = weights @ image
     for i in range(width):
         for j in range(height):
             near = np.zeros((width, height))

@@ -174,7 +174,7 @@ float shade(float3 pt, float3 normal) { return dot(pt, normal); }
 SCENE_KERNEL = """
 [AutoPyBindCUDA] [CUDAKernel] void image(TensorView<float> output) { Ray ray = { float3(0, 0, -4), float3(0, 0, 1) }; output[0] = render(ray); }
 """
-# Printed twice, with SIZE and VALUE; its lines are not the seed's.
+# Both box filters have this body, which prints SIZE and VALUE; the line structure is not the guide's.
 BOX_BODY = """{
 int width = input.SIZE(0); int height = input.SIZE(1);
 // Track the sum of neighboring pixels and the number
@@ -472,7 +472,7 @@ BLOCKS = {name: (OVERVIEW if name.startswith("O_") else GUIDE, text) for name, t
 
 
 def mended(*names):
-    """Blocks one after another, with the slips mended."""
+    """Returns blocks one after another, with the corrections of SLIPS."""
     made = []
     for name in names:
         seed, text = BLOCKS[name]
@@ -484,12 +484,12 @@ def mended(*names):
 
 
 def write(**files):
-    """Python text that writes files into the current folder, with the blocks in them."""
+    """Returns Python text that writes the blocks into files of the current folder."""
     return "\n".join("open({!r}, 'w').write({!r})".format(name + ".slang", text) for name, text in files.items()) + "\n"
 
 
 def test_blocks_are_the_seeds():
-    """Word by word, but for space, and none is left out."""
+    """The blocks of this file equal the documents' word by word, except for space, and none is left out."""
     folder = next((os.path.join(TOP, up, "shared/seeds") for up in ("..", "../..") if os.path.isdir(os.path.join(TOP, up, "shared/seeds"))), None)
     if folder is None:
         pytest.skip("the seeds are not here")
@@ -507,7 +507,8 @@ def test_blocks_are_the_seeds():
         known = [re.sub(r"\s+", "", text) for where, text in BLOCKS.values() if where == seed]
         for block in blocks:
             word = re.sub(r"\s+", "", block)
-            no_program = word.startswith(("pip", "python-c", "X=tensor", "[[tensor", "voidbwd_diff", "void__bwd_diff"))  # commands, output, signatures
+            # these blocks are commands, output or signatures
+            no_program = word.startswith(("pip", "python-c", "X=tensor", "[[tensor", "voidbwd_diff", "void__bwd_diff"))
             assert no_program or any(k in word or word in k for k in known), block
 
 
@@ -518,7 +519,7 @@ PAIR_KERNEL = "[AutoPyBindCUDA] [CUDAKernel] void pairs(TensorView<float> output
 PROGRAMS = {
     "guide: a kernel": (dict(square=mended("SQUARE")), mended("CALL_SQUARE"), "torch.testing.assert_close(output, A * A)", 1),
     "guide: its derivative": (
-        dict(square=mended("DIFFERENTIABLE")), mended("CALL_DERIVATIVE"),  # Slang's derivative stores the values, too
+        dict(square=mended("DIFFERENTIABLE")), mended("CALL_DERIVATIVE"),  # Slang's generated derivative stores the values as well
         "torch.testing.assert_close(input_grad, 2 * input); assert not output_grad.any(); torch.testing.assert_close(output, input * input)", 2),
     "guide: autograd": (dict(square=mended("DIFFERENTIABLE")), mended("AUTOGRAD", "CALL_AUTOGRAD"), "assert x.grad.cpu().tolist() == [6, 8]", 2),
     "guide: defines": (
@@ -607,7 +608,7 @@ PROGRAMS = {
         "import torch\nimport slangpy\n" + mended("O_AUTOGRAD", "O_CALL_AUTOGRAD"), "assert x.grad.cpu().tolist() == [[6, 8], [0, 2]]", 2),
 }
 
-# More of torch, for programs on the driver without a GPU.
+# More functions of the torch stand-in, for programs on the driver without a GPU.
 MORE_TORCH = """
 class Shaped(TorchTensor):
     def cuda(self): return self.to("cuda:0")
@@ -657,7 +658,7 @@ def machine(arrays):  # noqa: F811
 @pytest.mark.share(5)
 @pytest.mark.parametrize("name", list(PROGRAMS))
 def test_programs_compile_and_launch(machine, name):
-    """On the driver without a GPU: the number of launches, each by a kernel that NVRTC has compiled."""
+    """On the driver without a GPU each program makes the expected number of launches, each of a kernel that NVRTC has compiled."""
     files, program, _, count = PROGRAMS[name]
     machine(write(**files) + program + "\nassert len(launches) == {}, launches\n".format(count))
 
@@ -674,7 +675,7 @@ def torch_has_cuda():
 @pytest.mark.skipif(not torch_has_cuda(), reason="no torch with CUDA")
 @pytest.mark.parametrize("name", list(PROGRAMS))
 def test_programs_on_a_gpu(tmp_path, name):
-    """The same programs with torch, and what they have to give."""
+    """With torch on a GPU the same programs give the expected numbers."""
     files, program, check, _ = PROGRAMS[name]
     script = write(**files) + program + "\nimport torch\ntorch.cuda.synchronize()\n" + check + "\nprint('good')\n"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=240,

@@ -1,4 +1,4 @@
-"""Bitmap, its filters and files, DataStruct and its converter, TextureLoader's choice of a format. Nothing here needs a device."""
+"""Bitmap with its filters and files, DataStruct and its converter, and TextureLoader's choice of a format. No test here needs a device."""
 import struct
 import subprocess
 import sys
@@ -33,7 +33,7 @@ def random_pixels(dtype, *shape, seed=1):
 
 
 def picture(dtype, channels, height=29, width=43):
-    """A picture with noise and ramps, so that every filter of PNG is of use somewhere."""
+    """Returns a picture with noise and ramps, for which each of PNG's filters is the best one somewhere."""
     pixels = random_pixels(dtype, height, width, channels)
     ramp = np.arange(width)[None, :, None] * 3 + np.arange(height)[:, None, None] * 2 + np.arange(channels)
     pixels[:, : width // 2] = ramp[:, : width // 2].astype(dtype)
@@ -69,7 +69,7 @@ def test_channels_beyond_the_known_ones_have_names():
 
 @pytest.mark.parametrize("dtype", [t.name for t in T])
 def test_an_array_becomes_a_bitmap_of_its_channels_and_type(dtype):
-    """The data is copied; any strides and byte order are good."""
+    """Bitmap(array) copies the data; the array may have any strides and byte order."""
     for channels, expected in ((1, P.y), (2, P.ya), (3, P.rgb), (4, P.rgba), (5, P.multi_channel)):
         data = random_pixels(dtype, 6, 4, channels)
         b = B.load_from_numpy(data)
@@ -200,7 +200,7 @@ def test_conversion_between_8_and_16_bits_is_exact():
 
 
 def test_srgb_is_decoded_and_encoded_but_not_alpha():
-    """None keeps what the bitmap has; going to linear floats and back changes no byte."""
+    """srgb_gamma=None keeps the bitmap's own; a conversion to linear floats and back changes no byte."""
     data = np.stack([np.arange(256, dtype=np.uint8).reshape(16, 16)] * 4, axis=2)
     b = B(data)
     linear = b.convert(component_type=T.float32, srgb_gamma=False)
@@ -211,7 +211,7 @@ def test_srgb_is_decoded_and_encoded_but_not_alpha():
     assert kept.srgb_gamma and np.allclose(np.array(kept), expected)
     small = linear.convert(component_type=T.float16).convert(component_type=T.float64, srgb_gamma=True)
     assert np.allclose(np.array(small)[..., 0], to_srgb(np.array(linear)[..., 0].astype(np.float16).astype(float)), atol=1e-6)
-    many = random_pixels(np.uint8, 64, 64, 3)  # more than a table's entries
+    many = random_pixels(np.uint8, 64, 64, 3)  # more pixels than the table has entries
     assert np.allclose(np.array(B(many).convert(component_type=T.float32, srgb_gamma=False)), to_linear(many / 255), atol=1e-6)
     assert np.allclose(np.array(B(random_pixels(np.uint16, 300, 300), srgb_gamma=True).convert(component_type=T.float32, srgb_gamma=False)),
                        to_linear(random_pixels(np.uint16, 300, 300) / 65535), atol=1e-6)
@@ -243,7 +243,8 @@ def test_multi_channel_bitmaps_convert_by_their_channels_names():
     b = B(data, channel_names=["B", "depth", "R", "G", "A"])
     assert np.array_equal(np.array(b.convert(P.rgba)), data[..., [2, 3, 0, 4]]) and b.convert(P.multi_channel) == b
     assert B(data[..., :3]).convert(P.multi_channel).channel_names == ["R", "G", "B"]
-    assert np.array_equal(np.array(B(data[..., :3], P.multi_channel).convert(P.rgb)), data[..., :3])  # no known names: by their order
+    # with other than four channels the names are unknown, and the order counts
+    assert np.array_equal(np.array(B(data[..., :3], P.multi_channel).convert(P.rgb)), data[..., :3])
 
 
 def test_split_gives_the_layers_of_channels():
@@ -263,7 +264,7 @@ def test_split_gives_the_layers_of_channels():
 
 
 def test_filters_are_the_known_functions():
-    """Each is 0 outside of its radius; values are those of their formulas."""
+    """Each filter is 0 outside of its radius and has the values of its formula inside."""
     assert spy.BoxFilter().radius == 0.5 and [spy.BoxFilter().eval(x) for x in (-0.6, -0.5, 0, 0.49, 0.5)] == [0, 1, 1, 1, 0]
     assert spy.TentFilter().eval(0.25) == 0.75 and spy.TentFilter(2).eval(-1) == 0.5 and spy.TentFilter(2).radius == 2
     g = spy.GaussianFilter()
@@ -277,7 +278,7 @@ def test_filters_are_the_known_functions():
 
 
 def reference_resample(data, n, filter, condition):
-    """Along the first axis, pixel by pixel in plain loops. An axis that keeps its size is not filtered."""
+    """Returns the array resampled along the first axis by plain loops over pixels. An axis that keeps its size is not filtered."""
     if len(data) == n:
         return data
     size, result = len(data), np.zeros((n, *data.shape[1:]))
@@ -358,7 +359,7 @@ def test_bmp_and_tga_files_hold_8_bits(tmp_path, extension, pixel_format):
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "uint32"])
 def test_exr_files_hold_any_channels(tmp_path, dtype):
-    """Known channels come back as their pixel format; others are multi_channel."""
+    """Known channels of an EXR file come back as their pixel format; others are multi_channel."""
     for pixel_format in CHANNELS:
         b = B(picture(dtype, CHANNELS[pixel_format]), pixel_format)
         b.write(tmp_path / "a.exr")
@@ -372,7 +373,7 @@ def test_exr_files_hold_any_channels(tmp_path, dtype):
 
 def test_hdr_files_hold_positive_floats_with_8_bits_of_mantissa(tmp_path):
     rng = np.random.default_rng(2)
-    for height, width in ((9, 300), (5, 7)):  # in runs, and flat
+    for height, width in ((9, 300), (5, 7)):  # rows of 300 pixels are stored in runs, rows of 5 pixels are not
         data = (rng.uniform(0, 1, (height, width, 3)) * 10.0 ** rng.integers(-6, 6, (height, width, 1))).astype(np.float32)
         data[0, 0], data[0, 1] = 0, (1, 0, 0.5)
         B(data).write(tmp_path / "a.hdr")
@@ -386,7 +387,8 @@ def test_hdr_files_hold_positive_floats_with_8_bits_of_mantissa(tmp_path):
 
 
 def test_what_a_file_cannot_hold_is_converted(tmp_path):
-    """Floats become uint8 in sRGB in PNG, BMP and TGA; bytes in sRGB become linear floats in HDR and EXR; other channels are near ones."""
+    """Floats become uint8 in sRGB in PNG, BMP and TGA; bytes in sRGB become linear floats in HDR and EXR; unsupported channels become
+    the nearest supported ones."""
     data = random_pixels(np.float32, 9, 12, 4) * 1.2 - 0.1
     expected = np.clip(np.rint(255 * to_srgb(data[..., :3])), 0, 255)
     for extension in ("png", "bmp", "tga"):
@@ -405,7 +407,7 @@ def test_what_a_file_cannot_hold_is_converted(tmp_path):
     B(random_pixels(np.uint16, 9, 12, 3)).write(tmp_path / "d.bmp")
     assert B(tmp_path / "d.bmp").component_type == T.uint8
     byte.write(tmp_path / "unusual", B.FileFormat.png)
-    assert B(tmp_path / "unusual") == byte  # a file's first bytes tell its format
+    assert B(tmp_path / "unusual") == byte  # the first bytes of a file tell its format
     B(picture(np.uint8, 2), P.ya).write(tmp_path / "ya.bmp")
     assert B(tmp_path / "ya.bmp").pixel_format == P.rgba
     for i, name in enumerate(["y", "ya", "rgb", "rgba"]):
@@ -439,7 +441,7 @@ def test_python_waits_for_files_at_its_end(tmp_path):
 
 
 def test_files_that_cannot_be_had_say_why(tmp_path):
-    """A missing file is a FileNotFoundError and a RuntimeError; damaged files, unknown extensions and types are named."""
+    """A missing file is a FileNotFoundError and a RuntimeError; errors for damaged files and for unknown extensions and types name them."""
     for error in (FileNotFoundError, RuntimeError, spy.Error):
         with pytest.raises(error, match="There is no image file '.*nothing.png'"):
             B(tmp_path / "nothing.png")
@@ -503,7 +505,7 @@ def test_pillow_reads_what_is_written_here(tmp_path):
 
 
 def test_what_pillow_writes_is_read_here_with_it_and_without(tmp_path, monkeypatch):
-    """8-bit PNG files are read by Pillow where it is installed, and by our own decoder else, to the same bitmaps."""
+    """8-bit PNG files give the same bitmaps with Pillow and with our own decoder, which is used if Pillow is not installed."""
     image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
     rgb = picture(np.uint8, 3)
     made = {
@@ -526,7 +528,7 @@ def test_what_pillow_writes_is_read_here_with_it_and_without(tmp_path, monkeypat
                 grey = expected[mode][..., None] if (mode, name) == ("L", "bmp") else expected[mode]  # a palette, which is read as rgb
                 assert np.array_equal(np.array(B(tmp_path / "{}.{}".format(mode, name))), grey * np.ones(3 if grey is not expected[mode] else 1, np.uint8)), (mode, name)
     by_pillow = {mode: B(tmp_path / (mode + ".png")) for mode in expected}
-    monkeypatch.setitem(sys.modules, "PIL", None)  # as if it were not installed
+    monkeypatch.setitem(sys.modules, "PIL", None)  # import of Pillow fails, as if it were not installed
     for mode, array in expected.items():
         ours = B(tmp_path / (mode + ".png"))
         assert ours == by_pillow[mode] and np.array_equal(np.array(ours), array), mode
@@ -553,7 +555,7 @@ def test_jpeg_files_go_by_pillow(tmp_path, monkeypatch):
 
 
 def test_interlaced_png_files(tmp_path):
-    """Those of 8 bits go by Pillow; those of 16 bits are refused, since Pillow would drop half of their bits."""
+    """Pillow reads interlaced PNG files of 8 bits; those of 16 bits are refused, since Pillow would drop half of their bits."""
     pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
     def png(depth, rows):
@@ -628,7 +630,7 @@ def structure(*fields, **options):
 
 
 def test_records_convert_by_the_names_of_their_fields():
-    """Fields may stand in another order, be of another type, or be missing with a default; padding is 0."""
+    """Fields of records may be in another order, of another type, or missing with a default; padding is 0."""
     source = structure(("a", T.uint8), ("b", T.float32), ("c", T.int16))
     target = structure(("c", T.float64), ("a", T.uint16), ("d", T.float32, F.default, 2.5))
     records = np.zeros(5, np.dtype({"names": list("abc"), "formats": ["u1", "f4", "i2"], "offsets": [0, 4, 8], "itemsize": 12}))
@@ -713,7 +715,8 @@ def options(**kwargs):
     ("float64", P.y, {}, "r32_float"), ("uint64", P.r, {}, "r64_uint"),
 ])
 def test_a_bitmap_has_a_format_as_a_texture(kind, pixel_format, given, expected):
-    """Integers are normalized and uint8 colors sRGB unless the options say otherwise; rgb gets an alpha of 1."""
+    """A texture of a bitmap has a normalized format for integers and an sRGB format for uint8 colors, unless the options say otherwise;
+    rgb gets an alpha of 1."""
     b = B(random_pixels(kind, 4, 6, CHANNELS[pixel_format]), pixel_format)
     format, pixels = _texture_data(b, options(**given))
     assert format.name == expected and pixels.shape[:2] == (4, 6)
@@ -734,7 +737,7 @@ def test_bitmaps_that_fit_no_texture_are_refused():
 
 
 class Recorder:
-    """Stands for a device: writes down what the loader asks of it."""
+    """Stands for a device and notes the textures that the loader asks for."""
 
     def __init__(self):
         self.calls = []
@@ -760,7 +763,7 @@ class Recorder:
 
 
 def test_the_loader_asks_for_textures_of_bitmaps_and_files(tmp_path):
-    """Options are Options, a dict or None, and a list of them for several textures."""
+    """The loader's options are an Options object, a dict or None, and a list of them for several textures."""
     data = [random_pixels(np.uint8, 4, 6, 4, seed=i) for i in range(3)]
     for i, d in enumerate(data):
         B(d).write(tmp_path / "{}.png".format(i))
@@ -829,7 +832,7 @@ def test_descriptions_of_textures_have_their_defaults_and_dict_forms():
 
 
 def test_images_cost_nothing_before_they_are_used():
-    """`import slangpy` loads neither these modules nor Pillow, and making a Bitmap does not load Pillow."""
+    """`import slangpy` loads neither the modules of images nor Pillow, and making a Bitmap does not load Pillow."""
     code = ("import sys, slangpy as spy; a = [m for m in sys.modules if m.startswith('PIL') or m.endswith(('.bitmap', '.image_files', '.textures'))]; "
             "spy.Bitmap(spy.Bitmap.PixelFormat.y, spy.DataStruct.Type.uint8, 2, 2); print(a, 'PIL' in sys.modules, 'slangpy.bitmap' in sys.modules)")
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout.strip() == "[] False True"

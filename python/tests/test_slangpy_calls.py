@@ -51,7 +51,7 @@ def tensor(m, values):
     return Tensor.from_numpy(m.device, np.asarray(values))
 
 
-# First
+# first calls
 
 @pytest.mark.parametrize("to", ["int", "uint", "half", "float", "double"])
 def test_a_result_goes_into_a_tensor_of_another_element_type(m, to):
@@ -119,18 +119,18 @@ def test_write_reaches_parameter_blocks(g):
 
 
 def test_lists_of_dicts_bind_to_arrays_of_structs(m):
-    """[{"_type": "S", ...}, ...] goes whole to S[2]."""
+    """A list of two dicts, [{"_type": "S", ...}, ...], goes whole to a parameter S[2]."""
     assert m.totals([{"_type": "S", "x": 1, "y": 2.0}, {"_type": "S", "x": 3, "y": 4.0}]) == 73.0
 
 
 def test_lists_of_dicts_vectorise_over_a_struct(m):
-    """[{"_type": "S", ...}, ...] runs over a parameter of type S."""
+    """A call with a parameter of type S runs over a list of dicts, [{"_type": "S", ...}, ...]."""
     rows = [{"_type": "S", "x": 1, "y": 2.0}, {"_type": "S", "x": 3, "y": 4.0}]
     assert m.total(rows, _result="numpy").tolist() == [3.0, 7.0]
 
 
 def test_lists_are_fields_of_dicts(m):
-    """A field of a dict may be a list: an array within a struct, in a list of dicts too."""
+    """A field of a dict may be a list, for an array in a struct, also if the dict is in a list."""
     one = {"_type": "Weights", "w": [1.0, 2.0], "inner": {"v": 3.0}}
     assert m.weigh(one) == 321.0
     two = {"_type": "Weights", "w": [0.0, 1.0], "inner": {"_type": "Inner", "v": 0.0}}
@@ -163,7 +163,8 @@ def floats(device, n, usage=None):
 
 
 def test_a_function_without_entry_attribute_is_dispatched_raw(raw):
-    """Its dispatchThreadID is supplied; the count is one of threads; names that are no parameter are ignored."""
+    """dispatch() of a function without entry attribute supplies dispatchThreadID and counts threads; arguments without a parameter are
+    ignored."""
     b = floats(raw.device, 4)
     raw.plain.dispatch(uint3(4, 1, 1), vars={"factor": 0.5}, out=b, value=2, nonsense=3)
     assert b.to_numpy().view(np.float32).tolist() == [0.5, 2.5, 4.5, 6.5]
@@ -172,14 +173,14 @@ def test_a_function_without_entry_attribute_is_dispatched_raw(raw):
 
 
 def test_dispatch_takes_tensors_of_that_rank(raw):
-    """Tensor parameters get a Tensor; dispatchThreadID may be a uint."""
+    """Tensor parameters of a dispatch take a Tensor; dispatchThreadID may be a uint."""
     t = Tensor.zeros(raw.device, (5,), "float")
     raw.flat.dispatch((5, 1, 1), t=t, n=5)
     assert t.to_numpy().tolist() == [0, 1, 2, 3, 4]
 
 
 def test_dispatch_records_into_an_encoder(raw):
-    """command_encoder= records the dispatch."""
+    """dispatch(command_encoder=) records the dispatch."""
     t = Tensor.zeros(raw.device, (5,), "float")
     encoder = raw.device.create_command_encoder()
     raw.flat.dispatch((5, 1, 1), command_encoder=encoder, t=t, n=5)
@@ -227,7 +228,7 @@ def parts(load):
 
 
 def test_globals_and_fields_that_are_never_set_are_zero(parts):
-    """Globals and fields never set are fine (zero); so is setting part of a struct, in a dispatch and in a call."""
+    """Globals and fields that are never set are zero, also if other fields of the struct are set, in a dispatch and in a call."""
     b = floats(parts.device, 4)
     parts.fill_all.dispatch([1, 1, 1], o=b, p={"k": 5.0})
     assert b.to_numpy().view(np.float32).tolist() == [0, 0, 0, 5]
@@ -275,7 +276,7 @@ def test_names_of_functions_and_structs(m):
 
 
 def test_a_struct_makes_a_dict(m):
-    """Struct(...) calls its __init and returns the value as a dict; methods get the instance first."""
+    """Struct(...) calls the struct's __init and returns the value as a dict; methods take the instance as their first argument."""
     c = m.Counter(3, 0.5)
     assert isinstance(c, dict) and c["n"] == 3 and c["step"] == 0.5
     assert m.Counter.get({"n": 4, "step": 0.0}) == 4
@@ -297,7 +298,7 @@ def test_chained_methods_give_new_functions_in_any_order(g):
 
 
 def test_set_refuses_other_arguments(g):
-    """One dict or callable, or keywords, else ValueError."""
+    """set() takes one dict, one callable or keywords, and raises ValueError for other arguments."""
     with pytest.raises(ValueError):
         g.scaled.set()
     with pytest.raises(ValueError):
@@ -307,7 +308,7 @@ def test_set_refuses_other_arguments(g):
 
 
 def test_set_reaches_parameter_blocks_and_an_int_serves_for_a_float(g):
-    """{"params": {"k": 2}} goes into a ParameterBlock; several set() add up."""
+    """set({"params": {"k": 2}}) writes into a ParameterBlock; the values of several set() add up."""
     f = g.blocked.set({"params": {"k": 2, "n": 1}})
     assert f(3.0) == 7.0
     assert g.scaled.set(lambda: {"scale": 2.0}).set(scale=3.0)(1.0) == 4.0
@@ -333,7 +334,8 @@ def test_bind_passes_this_and_call_is_the_call(m):
 
 
 def test_debug_build_call_data_builds_without_running(m):
-    """code, pipeline, bindings; calls of the same signature give the same object."""
+    """debug_build_call_data() returns code, pipeline and bindings without running the call, and the same object for calls of the same
+    signature."""
     data = m.add.debug_build_call_data(1.0, tensor(m, np.zeros(3, np.float32)))
     assert "add" in data.code
     assert data.debug_only_bindings.args[0].vector_type.full_name == "float"

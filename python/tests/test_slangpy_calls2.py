@@ -1,4 +1,4 @@
-"""Further facts of calls: what is given for outputs and fields, raw dispatch, marshalled values."""
+"""Further facts of calls: values for outputs and fields, raw dispatch, marshalled values."""
 import numpy as np
 import pytest
 
@@ -34,10 +34,10 @@ def tensor(m, *values):
     return Tensor.from_numpy(m.device, np.array(values, np.float32))
 
 
-# what is given for outputs and fields
+# values for outputs and fields
 
 def test_a_number_for_an_out_parameter_is_accepted_and_not_written(m):
-    """A plain number or vector goes in, and what the function writes is dropped."""
+    """A plain number or vector is accepted for an out parameter, and what the function writes is dropped."""
     c = ValueRef(1.0)
     m.split(2.0, 7.0, c)
     assert c.value == 3.0
@@ -49,7 +49,7 @@ def test_a_number_for_an_out_parameter_is_accepted_and_not_written(m):
 
 
 def test_a_field_that_is_missing_from_a_dict_is_zero(m):
-    """A missing field is 0, also if the struct has a constructor. A missing buffer is an error."""
+    """A field that a dict lacks is 0, also if the struct has a constructor. A missing buffer is an error."""
     assert m.total({"x": 1}) == 1.0 and m.total({}) == 0.0
     assert m.outer({"s": {"y": 2.0}}) == 2.0 and m.outer({"v": float2(1, 0)}) == 100.0
     assert m.total({"x": Tensor.from_numpy(m.device, np.array([1, 2], np.int32))}, _result="numpy").tolist() == [1, 2]
@@ -60,14 +60,14 @@ def test_a_field_that_is_missing_from_a_dict_is_zero(m):
 
 
 def test_missing_fields_take_no_part_in_derivatives(m):
-    """bwds takes dicts with missing fields."""
+    """bwds() takes dicts with missing fields, which get no gradient."""
     w = spy.diffPair(3.0)
     m.weigh.bwds({"b": 2.0}, w, spy.diffPair(0.0, 1.0))
     assert w.grad == 12.0
 
 
 def test_an_extra_field_is_a_valueerror(m):
-    """Also in a struct within it."""
+    """A dict with a field that the struct lacks is a ValueError, also in a struct within the struct."""
     for value in ({"x": 1, "y": 2.0, "z": 3}, {"x": 1, "z": 3}):
         with pytest.raises(ValueError):
             m.total(value)
@@ -100,7 +100,7 @@ def buffer(m, n, dtype=np.float32):
 
 
 def test_groups_of_a_raw_dispatch_have_32_threads_or_what_is_said(raw):
-    """Group 32x1x1, or thread_group_size(uint3(...))."""
+    """A raw dispatch has groups of 32x1x1 threads, or those of thread_group_size(uint3(...))."""
     b = buffer(raw, 128, np.uint32)
     raw.number.dispatch((100, 1, 1), t=b)
     assert b.to_numpy().view(np.uint32)[[0, 31, 32, 99]].tolist() == [0, 31, 1000, 3003]
@@ -109,7 +109,7 @@ def test_groups_of_a_raw_dispatch_have_32_threads_or_what_is_said(raw):
 
 
 def test_vars_and_the_encoder_of_a_dispatch_go_by_position_too(raw):
-    """dispatch(thread_count, vars={}, command_encoder=None, **params)."""
+    """dispatch(thread_count, vars={}, command_encoder=None, **params) takes `vars` and the encoder by position."""
     b = buffer(raw, 4)
     raw.put.dispatch([2, 1, 1], {"scale": 2.0}, t=b, v=1.5)
     assert b.to_numpy().view(np.float32).tolist() == [3, 3, 0, 0]
@@ -120,7 +120,7 @@ def test_vars_and_the_encoder_of_a_dispatch_go_by_position_too(raw):
 
 
 def test_an_entry_points_struct_may_be_set_in_part(raw):
-    """Setting part of a struct is fine; the other fields are zero, whichever they are."""
+    """If some fields of an entry point's struct are set, the other fields are zero."""
     b = buffer(raw, 4)
     for value, result in (({"n": 3}, 30), ({"k": 2.0}, 2), ({}, 0)):
         raw.entry.dispatch([4, 1, 1], t=b, p=value)

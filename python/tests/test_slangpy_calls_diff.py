@@ -58,7 +58,7 @@ def diff(m, *values):
 
 
 def test_diff_pairs_of_scalars(m):
-    """diffPair(p=None, d=None): p None is 0.0, d None is zero of p's type; floatDiffPair(p=0, d=1)."""
+    """In diffPair(p=None, d=None) a missing p is 0.0, and a missing d is zero of p's type; floatDiffPair has p=0 and d=1."""
     p = diffPair()
     assert p.primal == 0.0 and p.grad == 0.0
     assert diffPair(float2(1, 2)).grad == float2(0, 0)
@@ -66,7 +66,7 @@ def test_diff_pairs_of_scalars(m):
 
 
 def test_bwds_takes_the_result_as_one_more_argument(m):
-    """.grad of the input pairs is written; the result's pair holds the seed, by position or as _result=."""
+    """bwds() writes .grad of the input pairs; the seed is in the result's pair, which is the last argument or _result=."""
     a, x = diffPair(5.0), diffPair(3.0)
     m.poly.bwds(a, x, floatDiffPair(0.0, 1.0))
     assert a.grad == 9.0 and x.grad == 31.0
@@ -82,7 +82,7 @@ def test_bwds_takes_the_result_as_one_more_argument(m):
 
 
 def test_bwds_of_vectors_and_of_out_parameters(m):
-    """Pairs of vectors; an out parameter's pair holds the seed."""
+    """bwds() takes pairs of vectors; an out parameter's pair has the seed."""
     v = diffPair(float2(2, 3))
     m.both.bwds(v, diffPair(float2(0, 0), float2(1, 1)))
     assert v.grad == float2(4, 6)
@@ -103,7 +103,7 @@ def test_bwds_of_a_function_that_is_not_differentiable_raises(m):
 
 
 def test_bwds_with_tensors(m):
-    """Reads grad_in of outputs, adds to grad_out of inputs, nothing is zeroed in between."""
+    """bwds() reads grad_in of outputs and adds to grad_out of inputs; calls do not clear gradients."""
     a, x = diff(m, 1, 2), diff(m, 3, 4)
     r = m.poly(a, x, _result="tensor")
     r = r.with_grads()
@@ -117,7 +117,7 @@ def test_bwds_with_tensors(m):
 
 
 def test_a_dict_of_tensors_serves_as_a_vector(m):
-    """{"x": tx, "y": ty}: each gets its gradient."""
+    """Each tensor of a dict {"x": tx, "y": ty} for a vector gets its gradient."""
     x, y = diff(m, 1, 2), diff(m, 3, 4)
     assert m.len({"x": x, "y": y}, _result="numpy").tolist() == [10, 16]
     r = Tensor.zeros(m.device, (2,), "float").with_grads()
@@ -147,13 +147,13 @@ def test_instance_differentiable_buffers_have_gradients(m):
     pairs.primal_from_numpy(f32(1, 2, 3, 4))
     m.product.bwds(pairs, Tensor.zeros(m.device, (2,), "float").with_grads(grad_in=1))
     assert pairs.buffer.grad_out is not None
-    assert pairs.grad_to_numpy().view(np.float32).tolist() == [2, 1, 4, 3]
+    assert pairs.grad_to_numpy().view(np.float32).tolist() == [[2, 1], [4, 3]]
 
 
 # call groups
 
 def test_call_groups_never_change_call_ids(m):
-    """call_group_shape(shape); the extra threads of padded shapes do nothing."""
+    """call_group_shape(shape) does not change call ids; the extra threads of padded shapes do nothing."""
     out = np.zeros((3, 5, 2), np.int32)
     m.cid.call_group_shape((2, 4))(spy.call_id(), _result=out)
     assert out[2, 4].tolist() == [2, 4] and out[0, 3].tolist() == [0, 3]
@@ -163,7 +163,8 @@ def test_call_groups_never_change_call_ids(m):
 
 
 def test_call_group_ids(m):
-    """get_call_group_id() and get_call_group_thread_id(); without groups the group id is the call id."""
+    """get_call_group_id() and get_call_group_thread_id() give a thread's position in its group; without groups the group id
+    is the call id."""
     out, inside = np.zeros((4, 8, 2), np.int32), np.zeros((4, 8, 2), np.int32)
     m.group_id.call_group_shape((2, 4))(0, _result=out)
     m.in_group.call_group_shape((2, 4))(0, _result=inside)
@@ -174,14 +175,15 @@ def test_call_group_ids(m):
 
 
 def test_thread_ids_count_by_group(m):
-    """With (4,8), (1,0) in the first group is 8 and the next group starts at 32."""
+    """Thread ids count group by group: with groups of (4,8), element (1,0) has id 8 and the next group starts at 32."""
     out = np.zeros((8, 16), np.int32)
     m.tid.call_group_shape((4, 8))(spy.thread_id(), _result=out)
     assert out[1, 0] == 8 and out[0, 8] == 32 and out[4, 0] == 64
 
 
 def test_call_group_shapes_that_are_wrong_raise(m):
-    """More dimensions than the call, an entry < 1: exception; a shorter shape gets leading 1s; () is the default."""
+    """A group shape with more dimensions than the call or an entry < 1 raises an exception; a shorter shape gets leading 1s;
+    () is the default."""
     out = np.zeros((2, 4), np.int32)
     with pytest.raises(Exception):
         m.tid.call_group_shape((2, 2, 2))(spy.thread_id(), _result=out)
@@ -195,14 +197,15 @@ def test_call_group_shapes_that_are_wrong_raise(m):
 # tensors as arguments
 
 def test_tensor_parameters_take_the_last_dimensions(m):
-    """To tensor parameters of rank D the last D dimensions go whole, those before vectorise."""
+    """A tensor parameter of rank D takes the last D dimensions of a tensor, and the call runs over the dimensions before
+    them."""
     t = Tensor.from_numpy(m.device, np.arange(6, dtype=np.float32).reshape(3, 2))
     assert m.sum_rows(t, _result="numpy").tolist() == [1, 5, 9]
     assert m.sum_i(t) == 1.0 and m.first(t) == 1.0
 
 
 def test_float_tensors_serve_as_vectors_matrices_and_arrays(m):
-    """Float tensors with trailing dimensions; numpy arrays too."""
+    """Float tensors and numpy arrays with trailing dimensions serve as vectors, matrices and arrays."""
     a = np.arange(12, dtype=np.float32).reshape(2, 2, 3)
     for value in (a, Tensor.from_numpy(m.device, a)):
         assert m.v3(value, _result="numpy").shape == (2, 2)
@@ -211,7 +214,7 @@ def test_float_tensors_serve_as_vectors_matrices_and_arrays(m):
 
 
 def test_tensors_pass_their_storage_to_buffers(m):
-    """To StructuredBuffer and ByteAddressBuffer a Tensor passes its storage."""
+    """A Tensor for a StructuredBuffer or ByteAddressBuffer passes its storage."""
     t = Tensor.from_numpy(m.device, f32(1, 2))
     assert m.buf(t, t) == 4.0
     assert m.buf(t.storage, t.storage) == 4.0
@@ -235,7 +238,7 @@ def test_tensor_text(m):
 
 
 def test_tensor_dtypes_and_shapes(m):
-    """float, int, bool, vectors, names; None as dtype and complex arrays: ValueError."""
+    """A tensor's dtype may be float, int, bool, a vector or a name; None and arrays of complex numbers raise ValueError."""
     for dtype in (float, int, bool, float3, "float2", "int"):
         Tensor.empty(m.device, (2,), dtype)
     with pytest.raises(ValueError):
@@ -245,7 +248,8 @@ def test_tensor_dtypes_and_shapes(m):
 
 
 def test_tensor_copies(m):
-    """to_numpy adds the element's shape; copy_from_numpy copies raw bytes, smaller writes a prefix, larger raises RuntimeError."""
+    """to_numpy() appends the element's shape; copy_from_numpy() copies raw bytes, where a smaller array fills the beginning and
+    a larger one raises RuntimeError."""
     t = Tensor.zeros(m.device, (2,), "float3")
     assert t.to_numpy().shape == (2, 3)
     t.copy_from_numpy(f32(1, 2, 3))
@@ -257,7 +261,8 @@ def test_tensor_copies(m):
 
 
 def test_tensor_indexing(m):
-    """int, slice, ..., None; out of range: IndexError; too many: RuntimeError; fully indexed: shape (1,)."""
+    """A tensor is indexed by int, slice, ... and None. An index out of range is an IndexError, too many indices are a
+    RuntimeError, and a full index gives the shape (1,)."""
     t = Tensor.from_numpy(m.device, np.arange(12, dtype=np.float32).reshape(3, 4))
     assert t[1].to_numpy().tolist() == [4, 5, 6, 7] and t[-1, ::2].to_numpy().tolist() == [8, 10]
     assert list(t[..., None].shape) == [3, 4, 1] and list(t[1, 2].shape) == [1]
@@ -273,7 +278,8 @@ def test_tensor_indexing(m):
 
 
 def test_tensor_gradients(m):
-    """grad is grad_out, RuntimeError if there is none; detach() drops them; both can be set; with_grads(a, b, zero=True) zeroes."""
+    """Tensor.grad is grad_out and raises RuntimeError if there is none; detach() drops the gradients; both can be set;
+    with_grads(a, b, zero=True) clears them."""
     t = Tensor.zeros(m.device, (2,), "float")
     with pytest.raises(RuntimeError):
         t.grad
@@ -290,11 +296,11 @@ def test_tensor_gradients(m):
 
 
 def test_structured_arrays(m):
-    """Structured arrays need target_slang_dtype=Struct; a type by its name needs program_layout=."""
+    """from_numpy() of a structured array needs target_slang_dtype=Struct; a type given by name needs program_layout=."""
     a = np.zeros(2, [("a", "f4"), ("b", "f4")])
     a["b"] = [1, 2]
     t = Tensor.from_numpy(m.device, a, target_slang_dtype=m.Pair)
-    assert t.to_numpy()["b"].tolist() == [1, 2]
+    assert t.to_numpy(structured=True)["b"].tolist() == [1, 2]
     assert Tensor.zeros(m.device, (2,), "Pair", program_layout=m.layout).dtype == m.Pair
 
 

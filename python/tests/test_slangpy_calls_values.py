@@ -75,10 +75,10 @@ def tensor(m, *values):
     return Tensor.from_numpy(m.device, f32(*values))
 
 
-# what comes back
+# results
 
 def test_scalar_calls_give_plain_python(m):
-    """bool, int, float, vectors, lists for arrays, dicts for structs, None for void."""
+    """A scalar call returns a bool, int, float or vector, a list for an array, a dict for a struct, or None for void."""
     assert m.flip(True) is False
     assert type(m.addi(1, 2)) is int and type(m.long_of(2**40)) is int and m.long_of(2**40) == 2**40
     assert type(m.halve(0.5)) is float
@@ -95,7 +95,7 @@ def test_a_vectorised_call_gives_a_tensor(m):
 
 
 def test_result_by_word_or_type(m):
-    """"numpy", "tensor", Tensor, np.ndarray; an unknown string: ValueError."""
+    """_result may be "numpy", "tensor", Tensor or np.ndarray; another string is a ValueError."""
     a = tensor(m, 1, 2)
     for word in ("numpy", np.ndarray):
         r = m.triple(a, _result=word)
@@ -110,7 +110,7 @@ def test_result_by_word_or_type(m):
 
 
 def test_a_result_may_be_the_only_thing_with_a_shape(m):
-    """Scalars and generators spread over an object in _result, which is returned."""
+    """If only _result has a shape, scalars and generators are broadcast over it, and the call returns the object in _result."""
     out = Tensor.zeros(m.device, (3,), "float")
     assert m.add(1, 2, _result=out) is out
     assert out.to_numpy().tolist() == [3, 3, 3]
@@ -131,14 +131,14 @@ def test_a_float_tensor_of_one_more_dimension_takes_vectors(m):
 
 
 def test_a_dict_of_tensors_takes_structs(m):
-    """_result may be a dict of tensors by field."""
+    """For a struct _result may be a dict of tensors by field."""
     out = {"x": Tensor.zeros(m.device, (2,), "int"), "y": Tensor.zeros(m.device, (2,), "float")}
     m.make(Tensor.from_numpy(m.device, np.arange(2, dtype=np.int32)), _result=out)
     assert out["x"].to_numpy().tolist() == [0, 1] and out["y"].to_numpy().tolist() == [0.5, 1.5]
 
 
 def test_append_to_only_records(m):
-    """_append_to and append_to() record and return None; _append_to=None runs at once; a finished encoder raises."""
+    """_append_to and append_to() record the call and return None; _append_to=None runs it at once; a finished encoder raises."""
     out = Tensor.zeros(m.device, (2,), "float")
     encoder = m.device.create_command_encoder()
     assert m.add(1, 2, _result=out, _append_to=encoder) is None
@@ -152,7 +152,8 @@ def test_append_to_only_records(m):
 
 
 def test_thread_count(m):
-    """_thread_count=n runs a call without dimensions n times; vectorised: ValueError; n <= 0: RuntimeError."""
+    """_thread_count=n runs a call without dimensions n times; it is a ValueError for a vectorised call, and n <= 0 is a
+    RuntimeError."""
     t = Tensor.zeros(m.device, (4,), "float")
     m.put(spy.thread_id(), t, _thread_count=4)
     assert t.to_numpy().tolist() == [1, 2, 3, 4]
@@ -169,7 +170,7 @@ def test_a_call_of_no_elements_gives_an_empty_result(m):
 
 
 def test_wrong_arguments_raise(m):
-    """Too many, too few, unknown or doubled arguments."""
+    """Too many, too few, unknown or doubled arguments raise exceptions."""
     for args, kwargs in (((1,), {}), ((1, 2, 3), {}), ((1, 2), {"c": 1}), ((1, 2), {"a": 1})):
         with pytest.raises(Exception):
             m.add(*args, **kwargs)
@@ -178,7 +179,8 @@ def test_wrong_arguments_raise(m):
 
 
 def test_numbers_and_their_parameters(m):
-    """int and bool go to int, float and bool; float only to floats, an int to an enum raises; None, str, tuples are no arguments."""
+    """int and bool go to parameters of int, float and bool, float only to float; an int for an enum raises; None, str and tuples
+    are refused."""
     assert m.add(1, True) == 2.0 and m.addi(True, 1) == 2 and m.flip(1) is False
     with pytest.raises(RuntimeError):
         m.addi(1.5, 1)
@@ -195,7 +197,8 @@ def test_scalars_fill_vectors_and_vectors_run_over_scalars(m):
 
 
 def test_lists(m):
-    """A list vectorises over a scalar, goes whole to a vector or array of its length, and sets N."""
+    """A call with a scalar parameter runs over a list; a list goes whole to a vector or array of its length, and sets a generic
+    N."""
     assert m.add([1.0, 2.0, 3.0], 1.0, _result="numpy").tolist() == [2, 3, 4]
     assert m.dot3([1.0, 2.0, 3.0]) == 321.0 and m.sum3([1.0, 2.0, 3.0]) == 321.0
     assert m.sum_n([1.0, 2.0, 3.0, 4.0]) == 10.0
@@ -205,7 +208,7 @@ def test_lists(m):
 
 
 def test_out_arguments(m):
-    """ValueRefs are updated, for structs as a dict; arrays are written in place."""
+    """ValueRefs of out parameters are updated, with a dict for a struct; arrays are written in place."""
     b, c = spy.ValueRef(0.0), spy.ValueRef(1.0)
     m.split(2.0, b, c)
     assert (b.value, c.value) == (4.0, 3.0)
@@ -224,7 +227,8 @@ def test_vectors_of_inputs_are_never_shortened(m):
 
 
 def test_generic_functions_take_their_type_from_the_arguments(m):
-    """float: float, int: int, dict: its _type; interface-typed parameters the same."""
+    """A generic function takes its type from the argument, as an interface parameter does: float for a float, int for an int,
+    _type for a dict."""
     assert m.twice(2) == 4 and type(m.twice(2)) is int and m.twice(2.5) == 5.0
     square = {"_type": "Square", "side": 3.0}
     assert m.area_of(square) == 9.0 and m.area(square) == 9.0
@@ -241,7 +245,7 @@ def test_sizes_align_from_the_right(m):
 
 
 def test_strict_broadcasting(device):
-    """Arguments that have any dimension must all have the call's rank."""
+    """With strict_broadcasting all arguments that have any dimension must have the call's rank."""
     strict = spy.Module.load_from_source(device, "strict_rank", SOURCE, options={"strict_broadcasting": True})
     assert strict.add(f32(1, 2), 1.0, _result="numpy").tolist() == [2, 3]
     with pytest.raises(ValueError):
@@ -263,7 +267,7 @@ class Packed:
 
 
 def test_objects_with_get_this_are_unpacked(m):
-    """In dicts and lists too; one with update_this() is updated after the call."""
+    """Objects with get_this() are replaced by its value, also in dicts and lists; update_this() is called after the call."""
     assert m.add(Packed(1.0), 2.0) == 3.0
     assert m.total({"x": Packed(1), "y": 2.0}) == 3.0
     assert m.sum3([Packed(1.0), 2.0, 3.0]) == 321.0
@@ -272,10 +276,11 @@ def test_objects_with_get_this_are_unpacked(m):
     assert out.updated is not None
 
 
-# map
+# map()
 
 def test_map_gives_call_dimensions(m):
-    """(1, 0) transposes; (1,) on 1-D: call shape (1, n); (0,) and (1,): outer product; () goes whole."""
+    """map((1, 0)) transposes; (1,) on a 1-D argument gives the call shape (1, n); (0,) and (1,) give an outer product; () passes
+    an argument whole."""
     a = np.arange(6, dtype=np.float32).reshape(2, 3)
     assert m.add.map((1, 0))(a, 0.0, _result="numpy").shape == (3, 2)
     assert m.add.map((1,))(f32(1, 2), 0.0, _result="numpy").shape == (1, 2)
@@ -293,7 +298,7 @@ def test_wrong_maps_raise_valueerror(m):
 
 
 def test_map_by_type_forces_the_element_type(m):
-    """map("float3"), map(float), map(m.S)."""
+    """map("float3"), map(float) and map(m.S) set the element type of an argument."""
     a = np.arange(6, dtype=np.float32).reshape(2, 3)
     assert m.dot3.map("float3")(a, _result="numpy").tolist() == [210, 543]
     assert m.add.map(float)(f32(1, 2), 1.0, _result="numpy").tolist() == [2, 3]
@@ -302,7 +307,7 @@ def test_map_by_type_forces_the_element_type(m):
 
 
 def test_maps_of_dicts(m):
-    """For a dict argument: a dict by field, also with "$type"."""
+    """map() of a dict argument takes a dict by field, also with "$type"."""
     r = m.total.map({"x": (0,), "y": (1,)})({"x": np.arange(2, dtype=np.int32), "y": f32(10, 20, 30)}, _result="numpy")
     assert r.tolist() == [[10, 20, 30], [11, 21, 31]]
     r = m.total.map({"$type": "S", "x": (0,), "y": (1,)})({"x": np.arange(2, dtype=np.int32), "y": f32(10, 20, 30)}, _result="numpy")
@@ -310,7 +315,7 @@ def test_maps_of_dicts(m):
 
 
 def test_vectors_arrays_and_scalars_over_one_array(m):
-    """A (3,4,3) float array to float3 or float[3]: call shape (3,4); to float: (3,4,3)."""
+    """A (3,4,3) float array gives the call shape (3,4) for float3 or float[3], and (3,4,3) for float."""
     a = np.zeros((3, 4, 3), np.float32)
     for value in (a, Tensor.from_numpy(m.device, a)):
         assert m.dot3(value, _result="numpy").shape == (3, 4)
@@ -321,7 +326,8 @@ def test_vectors_arrays_and_scalars_over_one_array(m):
 # generators
 
 def test_call_id(m):
-    """To int[N] in shape order, to vectors reversed, to int for 1-D; call_id((2, 3)) is as grid."""
+    """call_id() goes to int[N] in shape order, to vectors reversed, and to int in a 1-D call; call_id((2, 3)) is the same as
+    grid((2, 3))."""
     out = np.zeros((2, 3, 2), np.int32)
     m.ids2(spy.call_id(), _result=out)
     assert out[1, 2].tolist() == [2, 1]
@@ -333,7 +339,8 @@ def test_call_id(m):
 
 
 def test_grid(m):
-    """offset + index * stride; arrays in shape order, vectors reversed; 1-D also to int; a wrong length: ValueError."""
+    """grid() gives offset + index * stride, to arrays in shape order, to vectors reversed, and in 1-D also to int; a vector of a
+    wrong length is a ValueError."""
     r = m.ids_array(spy.grid((2, 3), offset=(10, 20), stride=(1, 2)), _result="numpy")
     assert r[1, 2].tolist() == [11, 24]
     assert m.ids2(spy.grid((2, 3)), _result="numpy")[1, 2].tolist() == [2, 1]
@@ -349,12 +356,12 @@ def test_grid(m):
 
 
 def test_python_ranges(m):
-    """range(a, b, s) is a 1-D argument."""
+    """A Python range(a, b, s) is an argument of one dimension."""
     assert m.ids(range(2, 8, 2), _result="numpy").tolist() == [2, 4, 6]
 
 
 def test_thread_id_has_no_shape_of_its_own(m):
-    """Flat index, to uint, int or a vector's x."""
+    """thread_id() gives the flat index to a uint, an int or a vector's x, and has no shape of its own."""
     out = np.zeros((2, 3), np.uint32)
     m.tid(spy.thread_id(), _result=out)
     assert sorted(out.reshape(-1).tolist()) == [0, 1, 2, 3, 4, 5]
@@ -363,10 +370,11 @@ def test_thread_id_has_no_shape_of_its_own(m):
 # instances
 
 def test_instance_lists(m):
-    """Attributes are fields or bound methods; unknown: AttributeError; construct() runs __init."""
+    """Attributes of an InstanceList are fields or bound methods, and an unknown one is an AttributeError; construct() runs
+    __init."""
     p = InstanceList(m.Particle, {"position": Tensor.zeros(m.device, (2,), "float3"), "speed": 1.0})
     p.construct(float3(1, 2, 3), 2.0)
-    assert p.speed == 1.0  # outputs to fields that are plain values are dropped
+    assert p.speed == 1.0  # what the function writes to a field that is a plain value is dropped
     p.step(0.5)
     assert p.position.to_numpy().tolist() == [[1.5, 2.5, 3.5]] * 2
     assert p.x(_result="numpy").tolist() == [1.5, 1.5]
@@ -391,7 +399,8 @@ def test_instance_subclasses_store_fields(m):
 
 
 def test_instance_tensors(m):
-    """InstanceTensor(struct, shape=, data=None): .tensor, .shape; both kinds are arguments, results and fields."""
+    """InstanceTensor(struct, shape=, data=None) has .tensor and .shape; instance tensors and lists serve as arguments, results
+    and fields."""
     p = InstanceTensor(m.Particle, shape=(2,))
     p.construct(float3(1, 2, 3), 2.0)
     p.step(1.0)
@@ -404,7 +413,7 @@ def test_instance_tensors(m):
 
 
 def test_pack(m):
-    """pack(module, value) of a packed value returns it; whole arguments only."""
+    """pack(module, value) of a packed value returns it, and packs only whole arguments."""
     p = pack(m, {"_type": "S", "x": 1, "y": 2.0})
     assert pack(m, p) is p
     assert m.total(p) == 3.0
@@ -413,7 +422,7 @@ def test_pack(m):
 # pointers
 
 def test_pointers(m):
-    """ints, Buffers, tensor.storage and device_address go to T*; results and fields are ints."""
+    """ints, Buffers, tensor.storage and device_address are arguments for T*; results and fields of type T* are ints."""
     t = tensor(m, 1, 2, 3)
     address = t.storage.device_address
     for value in (address, t.storage, t):
@@ -428,7 +437,7 @@ def test_pointers(m):
 
 
 def test_numpy_arrays_go_whole_to_tensor_parameters(m):
-    """A numpy array serves for a tensor parameter, and is written in place where the function writes."""
+    """A numpy array serves for a tensor parameter and is written in place if the function writes the parameter."""
     assert m.whole(f32(1, 2, 3), 1) == 2.0
     out = np.zeros(3, np.float32)
     m.put(spy.call_id(), out, _thread_count=3)
@@ -439,7 +448,7 @@ def test_numpy_arrays_go_whole_to_tensor_parameters(m):
 # dicts
 
 def test_dicts(m):
-    """No _type is needed for a known struct; a wrong name or an extra field raises; fields vectorise one by one."""
+    """A dict needs no _type for a known struct; a wrong name or an extra field raises; each field is vectorised for itself."""
     assert m.total({"x": 1, "y": 2.0}) == 3.0
     with pytest.raises(Exception):
         m.total({"_type": "Absent", "x": 1, "y": 2.0})

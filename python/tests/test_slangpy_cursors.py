@@ -22,7 +22,7 @@ def module(device):
 
 @pytest.fixture(scope="module")
 def layout(module):
-    """The layout of an element of `items`."""
+    """Returns the layout of an element of `items`."""
     return module.layout.get_type_layout(module.layout.find_type_by_name("RWStructuredBuffer<Item>")).element_type_layout
 
 
@@ -37,19 +37,20 @@ def own(device, layout):
 
 
 def test_a_cursor_knows_the_type_and_the_layout_of_its_elements(own, layout):
-    """element_type_layout and element_type have kind, row_count, col_count, element_type; sizes are those on the device."""
+    """A cursor has element_type_layout and element_type, with kind, row_count, col_count and element_type; sizes are those on the
+    device."""
     kind = spy.TypeReflection.Kind
     assert own.element_type_layout.kind == own.element_type.kind == kind.struct and own.element_type.name == "Item"
     assert own.element_type_layout == layout and own.element_type_layout.type == own.element_type
     fields = {f.name: f for f in own.element_type_layout.fields}
     m = fields["m"].type_layout
-    assert m.kind == kind.matrix and (m.type.row_count, m.type.col_count) == (2, 3) and m.type.element_type.name == "float"
+    assert m.kind == kind.matrix and (m.type.row_count, m.type.col_count) == (2, 3) and m.type.element_type.full_name == "vector<float,3>"
     assert fields["n"].type_layout.kind == kind.array and fields["n"].type_layout.element_type_layout.type.scalar_type.name == "int32"
     assert own.element_count == len(own) == 3 and own.size == 3 * own.element_stride and own.element_size == layout.size
 
 
 def test_a_cursor_has_memory_of_its_own(own):
-    """BufferCursor(device_type, layout, count)."""
+    """BufferCursor(device_type, layout, count) has memory of its own."""
     own[1].a = [1, 2, 3]
     own[1].inner[1].y.x = 4
     assert own[1].a.read() == spy.float3(1, 2, 3) and own[1]["inner"][1].read() == {"x": 0, "y": spy.int2(4, 0)}
@@ -58,7 +59,7 @@ def test_a_cursor_has_memory_of_its_own(own):
 
 @pytest.mark.parametrize("load", [(), (True,), (False,)])
 def test_a_cursor_over_a_buffer_loads_and_applies(layout, buffer, load):
-    """BufferCursor(layout, buffer, load_before_write=True); apply() uploads, load() reads again."""
+    """BufferCursor(layout, buffer, load_before_write=True) is over a buffer: apply() uploads and load() reads again."""
     cursor = spy.BufferCursor(layout, buffer, *load)
     assert len(cursor) == 4 and cursor.resource is buffer
     for i in range(4):
@@ -74,7 +75,7 @@ def test_a_cursor_over_a_buffer_loads_and_applies(layout, buffer, load):
 
 
 def test_a_part_of_a_buffer_by_size_and_offset(layout, buffer):
-    """BufferCursor(layout, buffer, size, offset)."""
+    """BufferCursor(layout, buffer, size, offset) is over a part of a buffer."""
     cursor = spy.BufferCursor(layout, buffer)
     cursor[2].h = 7
     cursor.apply()
@@ -102,7 +103,7 @@ def test_elements_keep_the_cursor_and_the_buffer_alive(device, module, layout):
 
 
 def test_negative_indices_count_from_the_end(own):
-    """cursor[i]: negatives; IndexError outside."""
+    """cursor[i] takes negative indices, and raises IndexError outside of the buffer."""
     own[-1].h = 4
     assert own[2].h.read() == 4 and own.find_element(-1).h.read() == 4
     for index in (3, -4, 2**70):
@@ -111,7 +112,7 @@ def test_negative_indices_count_from_the_end(own):
 
 
 def test_a_missing_field_is_an_invalid_cursor(own):
-    """No exception; is_valid() is False. has_field() and has_element() tell."""
+    """A missing field raises no exception: its cursor's is_valid() is False. has_field() and has_element() tell whether there is a part."""
     for part in (own[0].nope, own[0]["nope"], own[0].find_field("nope"), own[0].a.w, own[0].nope.deeper, own[0].n.find_element(3)):
         assert not part.is_valid() and not part
         with pytest.raises(RuntimeError):
@@ -147,10 +148,10 @@ def test_reinterpret_views_the_bytes_as_another_type(own, module):
 
 
 def test_offsets_are_bytes_and_a_bool_takes_four(own, layout):
-    """_offset, against the offsets of the layout."""
+    """A cursor's _offset equals the layout's offset in bytes; a bool takes four bytes."""
     fields = {f.name: f.offset for f in layout.fields}
     assert own[0].a._offset == fields["a"] == 4 and own[1].m._offset == layout.stride + fields["m"]
-    inner = own[0].inner  # how many bytes an int2 is aligned to depends on the device
+    inner = own[0].inner  # the alignment of an int2 depends on the device
     assert inner[0]._offset == fields["inner"] and inner[1]._offset - inner[0]._offset in (12, 16)
     assert inner[1].y._offset - inner[1]._offset == inner[0].y._offset - inner[0]._offset in (4, 8)
 
@@ -164,7 +165,7 @@ def test_read_gives_numbers_vectors_matrices_lists_and_dicts(own):
 
 
 def test_structs_are_written_from_dicts_with_any_of_the_fields(own):
-    """Unknown keys and _type are ignored; what is not named stays."""
+    """A cursor ignores unknown keys and _type of a dict, and fields that the dict lacks stay as they were."""
     own[0].write({"a": [1, 2, 3], "h": 4})
     own[0].write({"_type": "Item", "h": 5, "unknown": object()})
     assert own[0].a.read() == spy.float3(1, 2, 3) and own[0].h.read() == 5
@@ -211,7 +212,7 @@ def test_get_this_that_gives_the_object_itself_is_a_runtime_error(own):
 
 
 def test_write_from_numpy_takes_a_dict_of_arrays(own):
-    """The first dimension is the element count."""
+    """write_from_numpy() takes a dict of arrays, whose first dimension is the number of elements."""
     a, n = np.arange(9, dtype=np.float32).reshape(3, 3), np.arange(9, dtype=np.int32).reshape(3, 3)
     own[1].h = 2
     own.write_from_numpy({"a": a, "n": n, "flag": np.array([True, False, True])}, unchecked_copy=True)
@@ -255,7 +256,7 @@ def shader(device):
 
 
 def run(device, shader, fill):
-    """Runs the shader with what fill(cursor, result) writes, and returns what it gives."""
+    """Runs the shader with the values that fill(cursor, result) writes, and returns the shader's results."""
     result, encoder = device.create_buffer(size=16), device.create_command_encoder()
     with encoder.begin_compute_pass() as p:
         fill(spy.ShaderCursor(p.bind_pipeline(device.create_compute_pipeline(shader))), result)
@@ -274,7 +275,7 @@ def rest(c):
 
 
 def test_blocks_are_entered_and_fields_may_be_written_one_by_one(device, shader):
-    """Parameter blocks and constant buffers are entered by themselves."""
+    """A cursor enters parameter blocks and constant buffers by itself, and their fields may be written one by one."""
     def fill(c, result):
         c.block.light.color = spy.float3(1, 2, 3)
         c.block.light["power"] = [1, 2]
@@ -286,7 +287,7 @@ def test_blocks_are_entered_and_fields_may_be_written_one_by_one(device, shader)
 
 
 def test_a_shader_object_of_a_block_is_its_value(device, shader):
-    """create_shader_object takes a ReflectionCursor or a layout."""
+    """create_shader_object() takes a ReflectionCursor or a layout, and the object can be written as the value of a block."""
     def fill(c, result):
         part = device.create_shader_object(shader.reflection.block)
         cursor = spy.ShaderCursor(part)
@@ -298,7 +299,7 @@ def test_a_shader_object_of_a_block_is_its_value(device, shader):
 
 
 def test_places_are_found_by_number_and_bytes_are_written(device, shader):
-    """find_entry_point, get_field_by_index, dereference, set_data."""
+    """find_entry_point(), get_field_by_index(), dereference() and set_data() of a ShaderCursor."""
     def fill(c, result):
         c.block = {"light": LIGHT, "result": result}
         rest(c)
@@ -310,7 +311,8 @@ def test_places_are_found_by_number_and_bytes_are_written(device, shader):
 
 
 def test_shader_cursors_know_what_is_there(device, shader):
-    """is_valid, has_field, has_element; find_field_index is -1 if there is none; _offset has uniform_offset and binding numbers."""
+    """A ShaderCursor has is_valid, has_field and has_element; find_field_index() is -1 for an unknown name; _offset has uniform_offset
+    and binding numbers."""
     c = spy.ShaderCursor(device.create_root_shader_object(shader))
     assert c.is_valid() and c.block.light.is_valid() and not c.nope.is_valid() and not c.block.nope.is_valid()
     assert c.has_field("gain") and not c.has_field("nope") and c.block.light.power.has_element(1) and not c.block.light.power.has_element(2)
@@ -318,6 +320,25 @@ def test_shader_cursors_know_what_is_there(device, shader):
     offset = c.block.light.n._offset
     assert offset.uniform_offset == 20 and offset.binding_range_index >= 0 and offset.binding_array_index == 0 and offset.is_valid()
     assert c.lamp.reinterpret(shader.layout.get_type_layout(shader.layout.find_type_by_name("float4"))).is_valid()
+
+
+def test_shader_cursors_take_no_values_of_another_kind(device):
+    """A number or sampler for a texture, a texture or buffer for a sampler, and a texture or sampler for numbers are refused at once."""
+    module = device.load_module_from_source("slangpy_cursor_kinds", """
+        RWTexture2D<float4> result; Texture2D<float4> source; SamplerState sampler; RWStructuredBuffer<float> values; float4 tint; struct P { Texture2D<float> t; int n; }; ParameterBlock<P> block;
+        [shader("compute")] [numthreads(1, 1, 1)] void main() { result[int2(0)] = source.SampleLevel(sampler, float2(0), 0) + tint + values[0] + block.t[int2(0)] + block.n; }""")
+    c = spy.ShaderCursor(device.create_root_shader_object(device.link_program([module], [module.entry_point("main")])))
+    texture = device.create_texture(format=spy.Format.rgba32_float, width=1, height=1, usage=spy.TextureUsage.shader_resource | spy.TextureUsage.unordered_access)
+    sampler, buffer = device.create_sampler(), device.create_buffer(size=16)
+    for place, value in (("result", 3), ("source", sampler), ("values", 1.5), ("sampler", texture), ("sampler", buffer), ("sampler", 0), ("tint", texture), ("tint", sampler)):
+        with pytest.raises(TypeError, match="cursor: a place of type .* takes .*, got"):
+            setattr(c, place, value)
+        with pytest.raises(TypeError):
+            c[place].write(value)
+    for place, value in (("t", 1), ("n", texture)):
+        with pytest.raises(TypeError):
+            c.block[place] = value
+    c.result, c.source, c.sampler, c.values, c.tint, c.block.t, c.block.n = texture, texture.create_view(), sampler, buffer, spy.float4(1), texture, 3
 
 
 MANY = """
@@ -333,7 +354,8 @@ void main(uniform S e) { result[0] = p; result[1] = cb; result[2] = pb; result[2
 
 
 def test_values_of_all_kinds_go_into_globals_constant_buffers_and_parameter_blocks(device):
-    """Structs from dicts, arrays of structs from lists of dicts without _type, vectors from tuples and lists, bool, 16 and 64 bits."""
+    """Globals take structs as dicts, arrays of structs as lists of dicts without _type, vectors as tuples and lists, bool, and numbers
+    of 16 and 64 bits."""
     module = device.load_module_from_source("slangpy_many", MANY)
     program = device.link_program([module], [module.entry_point("main")])
     structs = [{"a": 1.0, "b": [1, 2, 3], "c": True}, {"a": 2.0, "b": (4, 5, 6), "c": False}]
@@ -366,7 +388,8 @@ def test_values_of_all_kinds_go_into_globals_constant_buffers_and_parameter_bloc
 
 
 def test_elements_of_an_array_of_structs_are_set_by_their_index(device):
-    """vars={"p.s[1]": {...}} and a tuple for a vector within it; another parameter of a struct type does not matter."""
+    """vars={"p.s[1]": {...}} sets an element of an array of structs, with a tuple for a vector in it, also beside another parameter of a
+    struct type."""
     module = device.load_module_from_source("slangpy_many_indexed", MANY)
     program = device.link_program([module], [module.entry_point("main")])
     result = device.create_buffer(element_count=3, resource_type_layout=program.reflection.result)

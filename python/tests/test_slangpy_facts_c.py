@@ -1,4 +1,5 @@
-"""SlangPy's facts about backward calls of numbers, reflection and module declarations, one a test (../shared/slangpy-interface/behaviour.md)."""
+"""Tests that backward calls of numbers, reflection and module declarations behave as SlangPy's. tests/README.md says where the facts
+come from."""
 import numpy as np
 import pytest
 
@@ -42,7 +43,8 @@ def layout(m):
 
 
 def test_a_number_for_an_inout_or_out_parameter_takes_no_gradient(m):
-    """Plain numbers take no gradient and raise nothing: without the gradient of an output all gradients are zero."""
+    """Plain numbers for inout and out parameters take no gradient and raise nothing: without the gradient of an output all gradients are
+    zero."""
     x = diffPair(3.0, 5.0)
     m.add_square.bwds(x, 2.0)
     assert x.grad == 0.0
@@ -52,7 +54,7 @@ def test_a_number_for_an_inout_or_out_parameter_takes_no_gradient(m):
 
 
 def test_a_pair_for_an_inout_parameter_has_the_seed_and_gets_the_gradient(m):
-    """Its gradient is read and then written."""
+    """bwds() reads the gradient of a pair for an inout parameter and then writes it."""
     x, total = diffPair(3.0), diffPair(1.0, 2.0)
     m.add_square.bwds(x, total)
     assert x.grad == 12.0 and total.grad == 2.0
@@ -62,7 +64,7 @@ def test_a_pair_for_an_inout_parameter_has_the_seed_and_gets_the_gradient(m):
 
 
 def test_no_diff_parameters_take_numbers_and_pairs(m):
-    """The pair's value is used, and its gradient stays as it is."""
+    """bwds() uses the value of a pair for a no_diff parameter and leaves its gradient as it is."""
     x, k = diffPair(3.0), diffPair(2.0, 7.0)
     m.scaled.bwds(x, 2.0, floatDiffPair(0.0, 1.0))
     assert x.grad == 2.0
@@ -71,7 +73,7 @@ def test_no_diff_parameters_take_numbers_and_pairs(m):
 
 
 def test_bwds_without_any_pair_does_nothing(m):
-    """Plain numbers raise nothing; a function that is not differentiable and a result that is missing do."""
+    """bwds() with plain numbers only raises nothing, but a function that is not differentiable or a missing result does."""
     m.poly.bwds(1.0, 2.0, 1.0)
     m.poly.bwds(1.0, 2.0, floatDiffPair(0.0, 1.0))
     m.poly.bwds(1.0, 2.0, _result=1.0)
@@ -95,7 +97,7 @@ def test_generic_declarations_are_of_the_kind_generic(m):
 
 
 def test_specialised_functions_have_the_arguments_types(layout):
-    """specialize_with_arg_types: None if arguments do not fit (scalar to vector fits)."""
+    """specialize_with_arg_types() gives None if the arguments do not fit; a scalar fits a vector."""
     f, i, f3 = (layout.find_type_by_name(n) for n in ("float", "int", "float3"))
     twice = layout.find_function_by_name("twice")
     of_floats = twice.specialize_with_arg_types([f, f])
@@ -112,7 +114,7 @@ def test_specialised_functions_have_the_arguments_types(layout):
 
 
 def test_tensor_types_have_dims_and_dtype(layout):
-    """The types of tensors tell rank, elements and access."""
+    """The reflected types of tensors have rank, element type and access."""
     t, w, d, _ = (p.type for p in layout.find_function_by_name("takes").parameters)
     assert all(isinstance(x, spy.reflection.ITensorType) for x in (t, w, d)) and t is layout.find_type_by_name("Tensor<float,2>")
     assert (t.dims, t.dtype.full_name, t.writable, t.access.name, t.tensor_type.name) == (2, "float", False, "read", "tensor")
@@ -122,7 +124,7 @@ def test_tensor_types_have_dims_and_dtype(layout):
 
 
 def test_all_tensor_types_are_found_in_every_program(device):
-    """DiffTensor and the like, also where the program's text does not name them."""
+    """DiffTensor and the other tensor types are found also if the program's text does not name them."""
     layout = spy.Module.load_from_source(device, "facts_c_plain", "import slangpy;\nstruct P : IDifferentiable { float x; };").layout
     t = layout.find_type_by_name("DiffTensor<float,2>")
     assert (t.dims, t.dtype.name, t.tensor_type.name) == (2, "float", "difftensor") and layout.find_type_by_name(name="DiffTensor<float, 2>") is t
@@ -130,14 +132,14 @@ def test_all_tensor_types_are_found_in_every_program(device):
 
 
 def test_pointer_types(layout):
-    """Pointers have a type with what they point to, and are found by "T*"."""
+    """Pointer types have the type that they point to, and are found by "T*"."""
     t = layout.find_function_by_name("takes").parameters[3].type
     assert t.kind == Kind.pointer and isinstance(t, spy.reflection.PointerType) and t.target_type.full_name == "float"
     assert layout.find_type_by_name("float*") is t and layout.find_type_by_name("P*").target_type.name == "P"
 
 
 def test_buffer_and_texture_types(layout):
-    """Buffers and textures tell whether they can be written, and what usage they need."""
+    """The reflected types of buffers and textures say whether they can be written, and which usage they need."""
     t = layout.find_type_by_name
     assert t("RWStructuredBuffer<P>").writable and not t("StructuredBuffer<P>").writable and t("StructuredBuffer<P>").element_type.name == "P"
     assert t("RWTexture2D<float4>").texture_dims == 2 and t("Texture2DArray<float4>").texture_dims == 3
@@ -170,7 +172,7 @@ float of_row(Row r) { return r.v.x + r.v.y + r.w[0] + r.w[1]; }
 
 
 def test_lists_of_dicts_map_as_one_dimension(load):
-    """Lists, of dicts too, map as 1-D."""
+    """map() takes a list, also of dicts, as one dimension."""
     m = load(MAPPED)
     points = [{"_type": "P", "x": 1.0, "y": 2.0}, {"_type": "P", "x": 3.0, "y": 4.0}]
     assert m.sum.map((0,))(points).to_numpy().tolist() == [21, 43]
@@ -198,13 +200,13 @@ struct B : IF { float v() { return 2; } };
 
 
 def test_the_option_defer_target_compilation_is_known(device, recwarn):
-    """options: strict_broadcasting, defer_target_compilation."""
+    """Modules take the options strict_broadcasting and defer_target_compilation."""
     assert spy.Module.load_from_source(device, "facts_c_defer", "int f() { return 4; }", options={"defer_target_compilation": True}).f() == 4
     assert not [w for w in recwarn if "defer_target_compilation" in str(w.message)]
 
 
 def test_submodules_are_attributes_of_their_packages():
-    """The import paths exist; a script that imports slangpy alone reads them as attributes."""
+    """SlangPy's import paths exist; a script that imports only slangpy reads them as attributes."""
     for package, names in (("types", "randfloatarg wanghasharg callidarg threadidarg valueref tensor diffpair common helpers"),
                            ("bindings", "boundvariable boundvariableruntime typeregistry marshall codegen"),
                            ("builtin", "valueref value struct array texture tensor"), ("experimental", "gridarg diffinstancelist"),
@@ -215,7 +217,7 @@ def test_submodules_are_attributes_of_their_packages():
 
 
 def test_functions_and_structs_have_constructors(m, layout):
-    """Function(module, func, struct=None, options={}) and Struct(module, slang_struct, options={})."""
+    """Function(module, func, struct=None, options={}) and Struct(module, slang_struct, options={}) construct the objects."""
     assert spy.Function(m, "plain") is m.plain and spy.Function(module=m, func=layout.find_function_by_name("plain")) is m.plain
     grid = spy.Struct(m, layout.find_type_by_name("Grid<float,2>"))
     assert grid == m["Grid<float,2>"] and spy.Function(m, "first", grid)({"v": [3.0, 4.0]}) == 3.0
@@ -224,7 +226,7 @@ def test_functions_and_structs_have_constructors(m, layout):
 
 
 def test_parameters_tell_their_direction(layout):
-    """SlangParameter: io_type and no_diff."""
+    """SlangParameter has io_type and no_diff."""
     add, scaled = layout.find_function_by_name("add_square").parameters, layout.find_function_by_name("scaled").parameters
     assert [p.io_type.name for p in add] == ["inn", "inout"] and [p.no_diff for p in scaled] == [False, True]
 
@@ -277,7 +279,7 @@ def marshalled(load):
 
 
 def test_values_with_a_marshall_are_arguments_of_backward_calls_recordings_and_instances(marshalled):
-    """In bwds they are constants, unless their Marshall has_derivative: then their __slangpy_load() is differentiated."""
+    """In bwds() values with a Marshall are constants, unless the Marshall has_derivative: then its __slangpy_load() is differentiated."""
     m, f32 = marshalled, np.float32
     steps = Value("Steps", "float", (3,), {"first": 2.0})
     y = spy.Tensor.from_numpy(m.device, np.array([5, 6, 7], f32)).with_grads()
@@ -318,7 +320,7 @@ T last<T, let N : int>(T a[N]) { return a[N - 1]; }
 
 
 def test_the_module_cache_has_a_file_for_each_module(tmp_path):
-    """module_cache_path: NAME.slang-module per module below the folder, which is not rewritten when it is reused."""
+    """module_cache_path gets a file NAME.slang-module for each module, which is not written again when it is used."""
     (tmp_path / "kept.slang").write_text("import slangpy;\nint f() { return 3; }\n")
 
     def run():
@@ -334,7 +336,7 @@ def test_the_module_cache_has_a_file_for_each_module(tmp_path):
 
 
 def test_a_renamed_entry_point_has_its_name_in_the_programs_layout(device):
-    """entry.rename(name) gives a new entry point of another name: name_override."""
+    """entry.rename(name) gives a new entry point with another name, which is its name_override."""
     module = device.load_module_from_source("facts_c_rename", "[shader(\"compute\")] [numthreads(2, 1, 1)] void main(RWStructuredBuffer<int> o) { o[0] = 3; }")
     entry, other = module.entry_point("main"), module.entry_point("main").rename("other")
     assert (other.name, other.layout.name, other.layout.name_override) == ("other", "main", "other") and entry.layout.name_override == "main"

@@ -1,5 +1,4 @@
-"""More tests that slangpy behaves as SlangPy (tests/README.md says where the facts come from): storage and views, pointers in memory,
-cursors."""
+"""Tests that storage and views, pointers in memory, and cursors behave as SlangPy's. tests/README.md says where the facts come from."""
 import numpy as np
 import pytest
 
@@ -36,7 +35,7 @@ def m(device):
 
 @pytest.fixture
 def t(device):
-    """0 to 11 in three rows."""
+    """Returns a tensor with 0 to 11 in three rows."""
     return Tensor.from_numpy(device, np.arange(12, dtype=np.float32).reshape(3, 4))
 
 
@@ -51,7 +50,7 @@ def cursor(m, name, count=1):
 # >>storage
 
 def test_views_share_storage_and_offset_is_in_elements(t):
-    """t[1].storage is t.storage; so is that of views with gaps, of other shapes and of gradients' owners."""
+    """t[1].storage is t.storage; the same holds for views with gaps, for views of other shapes, and for gradients."""
     for view, offset in ((t[1], 4), (t[1:], 4), (t[::2], 0), (t[2, 1:], 9), (t.view((2,), (3,), 1), 1), (t.with_grads()[1], 4), (t[1].detach(), 4)):
         assert view.storage is t.storage and view.offset == offset
     assert t.storage.size == 48 and t.storage.struct_size == 4
@@ -65,13 +64,14 @@ def test_a_tensor_over_a_buffer_has_it_as_storage(device):
 
 
 def test_uniforms_hold_the_whole_storage(t):
-    """uniforms(): _data, _shape, _offset, _strides."""
+    """uniforms() returns a dict with _data, _shape, _offset and _strides."""
     u = t[1].uniforms()
     assert u["_data"] is t.storage and (u["_offset"], tuple(u["_shape"]), tuple(u["_strides"])) == (4, (4,), (1,))
 
 
 def test_a_view_is_relative_to_the_offset_and_not_bound_to_the_views_elements(t):
-    """view() of a view reaches all the storage, on both sides; what lies outside the storage is an error here."""
+    """A view() of a view reaches all of the storage, before and behind the view; a view that leaves the storage is an error, unlike in
+    SlangPy."""
     assert t[1].view((8,)).to_numpy().tolist() == list(range(4, 12)) and t[1].view((2, 2), (4, 1), -4).to_numpy().tolist() == [[0, 1], [4, 5]]
     assert t[:, 2].view((2,)).to_numpy().tolist() == [2, 3] and t[1][2:].view((3,), offset=1).to_numpy().tolist() == [7, 8, 9]
     for shape, offset in (((9,), 0), ((1,), -5), ((1 << 40,), 0)):
@@ -80,7 +80,7 @@ def test_a_view_is_relative_to_the_offset_and_not_bound_to_the_views_elements(t)
 
 
 def test_clear_zeroes_the_whole_storage_even_from_a_view(device, t):
-    """At once and recorded."""
+    """clear() of a view clears the whole storage, at once and recorded."""
     t[1].clear()
     assert not t.to_numpy().any()
     t.copy_from_numpy(np.ones(12, np.float32))
@@ -92,7 +92,7 @@ def test_clear_zeroes_the_whole_storage_even_from_a_view(device, t):
 
 
 def test_point_to_takes_over_the_storage(device, t):
-    """Views that were made before keep theirs."""
+    """After point_to() a tensor has the other's storage; views made before it keep the old one."""
     other = Tensor.from_numpy(device, np.full((2, 3, 4), 7, np.float32))
     row, old = t[1], t.storage
     t.point_to(other[1])
@@ -107,7 +107,7 @@ def test_a_tensor_passes_its_storage_to_buffers(m, t):
 
 
 def test_a_tensor_tells_its_usage_and_memory_type(device, t):
-    """Default usage: shader_resource | unordered_access. Views and storage have that of their tensor."""
+    """A tensor's default usage is shader_resource | unordered_access. Views and storage have the usage of their tensor."""
     usage, kind = spy.BufferUsage, spy.MemoryType
     assert t.usage == t[1].usage == t.storage.usage == usage.shader_resource | usage.unordered_access and t.memory_type == kind.device_local
     other = Tensor.empty(device, (3,), float, usage=usage.shader_resource, memory_type=kind.upload)
@@ -116,7 +116,7 @@ def test_a_tensor_tells_its_usage_and_memory_type(device, t):
 
 
 def test_structured_arrays_without_a_type_are_a_value_error(device, m):
-    """Structured arrays need target_slang_dtype=Struct."""
+    """from_numpy() of a structured array without target_slang_dtype=Struct is a ValueError."""
     points = np.zeros(3, [("a", "f4", 3), ("n", "i4")])
     with pytest.raises(ValueError):
         Tensor.from_numpy(device, points)
@@ -126,7 +126,7 @@ def test_structured_arrays_without_a_type_are_a_value_error(device, m):
 # >>pointers in memory
 
 def test_pointers_in_cursors_are_written_from_int_buffer_and_tensor(m, t):
-    """A Tensor gives the address of its first element; read() gives an int."""
+    """A cursor writes a pointer from an int, a Buffer, or a Tensor, which gives the address of its first element; read() gives an int."""
     c, address = cursor(m, "Link", 2), t.storage.device_address
     for value, expected in ((address + 8, address + 8), (t.storage, address), (t, address), (t[1], address + 16)):
         c[0].p = value
@@ -150,7 +150,7 @@ def test_pointers_are_seen_as_numbers_by_reinterpret_and_bytes(m):
 
 
 def test_layouts_of_structs_with_pointers_have_sizes_and_offsets(m):
-    """Also where a pointer goes to a struct, even to the struct itself."""
+    """Layouts of structs with pointers have sizes and offsets, also if a pointer goes to a struct, even to the struct itself."""
     kind = spy.TypeReflection.Kind
     fields = {f.name: f for f in layout(m, "Link").fields}
     assert layout(m, "Link").size in (12, 16) and layout(m, "Link").alignment == 8 and (fields["p"].offset, fields["n"].offset) == (0, 8)
@@ -162,7 +162,7 @@ def test_layouts_of_structs_with_pointers_have_sizes_and_offsets(m):
 
 
 def test_kernels_follow_pointers_that_a_cursor_wrote(device, m, t):
-    """Through a tensor of structs and through a buffer."""
+    """A kernel follows pointers that a cursor wrote, in a tensor of structs and in a buffer."""
     held = Tensor.zeros(device, (3,), m.Link)
     c = held.cursor()
     for i in range(3):
@@ -179,7 +179,7 @@ def test_kernels_follow_pointers_that_a_cursor_wrote(device, m, t):
 
 
 def test_results_with_pointers_are_ints(m, t):
-    """Of scalar calls, in structs, and vectorised: they can be given to the next call."""
+    """Pointers in results are ints, in scalar calls, in structs and vectorised, and can be passed to the next call."""
     address = t.storage.device_address
     assert m.moved(t.storage, 2) == address + 8 and m.linked(address, 3) == {"p": address, "n": 3} and m.follow(m.linked(address, 3)) == 3
     many = m.linked(address, np.array([4, 6], np.int32))
@@ -194,7 +194,7 @@ def test_dicts_with_pointers_still_take_ints_buffers_and_tensors(m, t):
 
 
 def test_pointers_come_back_from_inout_arguments(m, t):
-    """In a ValueRef, and in a tensor of structs."""
+    """Pointers of inout arguments come back in a ValueRef and in a tensor of structs."""
     address = t.storage.device_address
     ref = spy.ValueRef({"p": address, "n": 2})
     assert m.stepped(ref) == 4.0 and ref.value == {"p": address + 4, "n": 3}
@@ -203,13 +203,13 @@ def test_pointers_come_back_from_inout_arguments(m, t):
 
 
 def test_globals_hold_pointers(m, t):
-    """By set(), with ints, Buffers and Tensors."""
+    """set() takes ints, Buffers and Tensors for global pointers."""
     for p in (t, t.storage, t.storage.device_address):
         assert m.of_globals.set({"held": {"p": p, "n": 5}, "place": p})(3) == 8.0
 
 
 def test_packed_dicts_hold_lists_of_dicts(m, t):
-    """pack() of a dict with _type."""
+    """pack() takes a dict with _type that has a list of dicts in it."""
     value = {"_type": "Pair", "links": [{"p": t, "n": 1}, {"p": t.storage.device_address, "n": 2}], "more": 1.0}
     packed = spy.pack(m, value)
     assert m.both(value) == m.both(packed) == m.both(packed) == 4.0 and spy.pack(m, packed) is packed
@@ -234,7 +234,7 @@ def test_lists_of_structs_that_point_to_each_other(device, m):
 # >>cursors
 
 def test_reinterpret_may_see_more_bytes_than_the_place_has(m):
-    """The bytes of the neighbours; not beyond the cursor's memory."""
+    """reinterpret() may show the bytes of the neighbours, but no bytes beyond the cursor's memory."""
     c = cursor(m, "float", 8)
     c.copy_from_numpy(np.arange(8, dtype=np.float32))
     four = c[2].reinterpret(layout(m, "float4"))
@@ -288,7 +288,8 @@ void main(uint3 t : SV_DispatchThreadID, uniform float k, uniform Light p, unifo
 
 
 def test_same_name_and_source_twice_in_a_session_is_one_module(device):
-    """Entry points of one link with the other; another source under the name is an error."""
+    """A name and source that is loaded twice in a session is one module, so that its entry points link with each other; another source
+    under the name is an error."""
     one, two = (device.load_module_from_source("facts_d_kernel", KERNEL) for i in range(2))
     assert device.link_program([one], [two.entry_point("main")]).entry_points[0].name == "main"
     with pytest.raises(spy.SlangCompileError):
@@ -296,7 +297,7 @@ def test_same_name_and_source_twice_in_a_session_is_one_module(device):
 
 
 def test_parameters_of_an_entry_point_that_are_never_set_are_zero(device):
-    """By kernel.dispatch() and in a pass; names that are no parameter are ignored."""
+    """Parameters of an entry point that are not set are zero in kernel.dispatch() and in a pass; names without a parameter are ignored."""
     module = device.load_module_from_source("facts_d_kernel", KERNEL)
     kernel = device.create_compute_kernel(device.link_program([module], [module.entry_point("main")]))
     buffer = device.create_buffer(element_count=8, struct_size=4, usage=spy.BufferUsage.unordered_access)
@@ -321,8 +322,107 @@ def test_parameters_of_an_entry_point_that_are_never_set_are_zero(device):
 
 
 def test_the_dtype_of_a_tensor_equals_the_structs_type(device, m):
-    """Here it is a Struct, which equals struct.struct and has its hash."""
+    """A tensor's dtype is a Struct here; it equals struct.struct and has its hash."""
     for dtype, struct in ((m.Point, m.Point), ("float3", m.float3), (float, m.float)):
         t = Tensor.zeros(device, (2,), dtype)
         assert t.dtype == struct.struct and struct.struct == t.dtype and t.dtype.struct == struct.struct and hash(t.dtype) == hash(struct.struct)
         assert t.dtype != m.Link.struct and t.dtype.full_name == struct.struct.full_name
+
+
+def test_structs_go_to_numpy_as_bytes(device):
+    """One more dimension of uint8, the size of the struct; structured=True has the fields. A part of a tensor too."""
+    m = spy.Module.load_from_source(device, "struct_bytes", "struct P { float x; float y; }")
+    t = spy.Tensor.zeros(device, (2, 3), m.P)
+    t.copy_from_numpy(np.arange(12, dtype=np.float32))
+    a = t.to_numpy()
+    assert a.dtype == np.uint8 and a.shape == (2, 3, 8) and a.view(np.float32).reshape(-1).tolist() == list(range(12))
+    assert t.to_numpy(structured=True)["y"].tolist() == [[1, 3, 5], [7, 9, 11]]
+    assert t[:, 1:].to_numpy().view(np.float32).tolist() == [[[2, 3], [4, 5]], [[8, 9], [10, 11]]]
+    assert spy.Tensor.zeros(device, (0, 3), m.P).to_numpy().shape == (0, 3, 8)
+
+
+def test_copy_from_numpy_copies_bytes(device):
+    """Of any dtype; a smaller array is a prefix; RuntimeError for a larger one and where something is not contiguous."""
+    t = spy.Tensor.zeros(device, (2, 3), "float")
+    t.copy_from_numpy(np.arange(6, dtype=np.int32))
+    assert t.to_numpy().view(np.int32).tolist() == [[0, 1, 2], [3, 4, 5]]
+    t.copy_from_numpy(np.full(2, 7, np.int32))
+    assert t.to_numpy().view(np.int32).tolist() == [[7, 7, 2], [3, 4, 5]]
+    for data in (np.zeros(6), np.zeros((2, 6), np.float32)[:, ::2], np.zeros((3, 2), np.float32).T):
+        with pytest.raises(RuntimeError):
+            t.copy_from_numpy(data)
+    with pytest.raises(RuntimeError):
+        t[:, :2].copy_from_numpy(np.zeros((2, 2), np.float32))
+    t[:, :2].from_numpy(np.ones((2, 2)))  # converts, from and to any strides
+    assert t.to_numpy()[:, :2].tolist() == [[1, 1], [1, 1]]
+
+
+def test_classes_of_slangpys_native_part(m):
+    """Their names can be imported; those of chains and call data serve isinstance()."""
+    from slangpy.builtin.array import ArrayMarshall
+    from slangpy.builtin.struct import StructMarshall
+    from slangpy.builtin.tensor import TensorMarshall
+    from slangpy.builtin.texture import TextureMarshall
+    from slangpy.core.calldata import CallData
+    from slangpy.core.callsignature import KernelGenException
+    from slangpy.core.function import FunctionNodeBwds, FunctionNodeMap, FunctionNodeSet
+    from slangpy.core.generator import generate_code
+    from slangpy.core.module import LOADED_MODULES
+    from slangpy.core.native import NativeCallDataCache, NativeMarshall
+    from slangpy.native_refl import Type
+    from slangpy.slangpy import (
+        FunctionNodeType, NativeBoundCallRuntime, NativeBoundVariableRuntime, NativeBufferMarshall, NativeCallData, NativeCallRuntimeOptions,
+        NativeFunctionNode, NativePackedArg, NativeTextureMarshall, NativeValueMarshall, SignatureBuilder, unpack_args, unpack_kwargs)
+
+    assert FunctionNodeType.kernelgen == 2 and issubclass(KernelGenException, Exception) and len(LOADED_MODULES) == 0
+    assert all(issubclass(c, NativeMarshall) for c in (ArrayMarshall, StructMarshall, TensorMarshall, TextureMarshall, NativeBufferMarshall, NativeValueMarshall))
+    assert issubclass(TextureMarshall, NativeTextureMarshall) and NativePackedArg is spy.PackedArg and NativeBoundCallRuntime and NativeBoundVariableRuntime
+    assert isinstance(m.first, NativeFunctionNode) and isinstance(m.first.map((0,)), FunctionNodeMap) and isinstance(m.first, (FunctionNodeSet, FunctionNodeBwds))
+    assert isinstance(m.float3.struct, Type) and NativeCallRuntimeOptions().thread_count == 0
+    built = m.of_globals.debug_build_call_data(0)
+    assert isinstance(built, NativeCallData) and isinstance(built, CallData) and built.call_mode.name == "prim" and not built.call_group_shape.valid
+    cache, text = NativeCallDataCache(), SignatureBuilder()
+    cache.get_args_signature(text, 1, a=2.0)
+    cache.add_call_data(text.str, built)
+    assert text.str.startswith("args\nN:int") and cache.find_call_data(text.str) is built and cache.lookup_value_signature(1) is None
+    with pytest.raises(KernelGenException):
+        generate_code(None, None, None, None)
+
+    class A:
+        def get_this(self):
+            return {"x": 1.0}
+
+    assert unpack_args(A(), 2) == ([{"x": 1.0}, 2], True) and unpack_args(1) == ([1], False) and unpack_kwargs(a=[A()]) == ({"a": [{"x": 1.0}]}, True)
+
+
+def test_enums_list_all_members(m):
+    """Flags list their zero, too, and what only this library has is not listed."""
+    assert [list(e)[0].name for e in (spy.BufferUsage, spy.TextureUsage, spy.FormatSupport)] == ["none"] * 3 and len(spy.BufferUsage) == len(list(spy.BufferUsage))
+    assert "int8" not in [f.name for f in spy.Feature] and not hasattr(spy.ShaderStage, "dispatch")
+    assert spy.BufferRange().size == 2**64 - 1 and spy.slangpy.Shape(None).concrete
+    with pytest.raises(RuntimeError):
+        spy.BufferDesc({"zzz": 1})
+    for bad in (lambda: spy.float3(1, 2), lambda: spy.float3([1, 2])):
+        with pytest.raises(TypeError):
+            bad()
+
+
+def test_element_types_of_matrices_bytes_and_enums(device):
+    layout = spy.Module.load_from_source(device, "element_types", "enum E { a, b }").layout
+    found = {n: layout.find_type_by_name(n).element_type for n in ("float2x3", "ByteAddressBuffer", "E")}
+    assert [t and t.full_name for t in found.values()] == ["vector<float,3>", "uint8_t", None]
+    assert layout.find_type_by_name("float2x3").inner_element_type.full_name == "float"
+
+
+def test_types_have_the_classes_of_slangpy(device):
+    """type(t) is VectorType and so on; a tensor's dtype is the very type of its struct."""
+    m = spy.Module.load_from_source(device, "type_classes", "import slangpy;\nstruct S { float x; }\ninterface I {}\nenum E { a }\nfloat3 f(S s[2]) { return s[0].x; }")
+    names = {"float": "ScalarType", "half3": "VectorType", "float2x3": "MatrixType", "S[2]": "ArrayType", "S": "StructType", "I": "InterfaceType",
+             "E": "UnhandledType", "StructuredBuffer<float>": "StructuredBufferType", "Texture2D<float4>": "TextureType",
+             "ByteAddressBuffer": "ByteAddressBufferType", "SamplerState": "SamplerStateType", "float*": "PointerType", "Tensor<float, 2>": "TensorType"}
+    for name, kind in names.items():
+        t = m.layout.find_type_by_name(name)
+        assert type(t).__name__ == kind and isinstance(t, spy.TypeReflection) and t is m.layout.find_type_by_name(name)
+    assert type(m.layout.find_function_by_name("f").return_type) is spy.reflection.VectorType
+    t = spy.Tensor.zeros(device, (2,), m.S)
+    assert t.dtype is m.S.struct and type(t.dtype) is spy.reflection.StructType and isinstance(t.dtype, spy.reflection.SlangType)

@@ -1,4 +1,4 @@
-"""Arguments of SlangPy's methods by their names (../shared/slangpy-interface/python.txt), and what help() and dir() say."""
+"""Arguments of SlangPy's methods by their names, and the texts of help() and dir(). tests/README.md says where the names come from."""
 import enum
 import inspect
 
@@ -14,7 +14,7 @@ RWStructuredBuffer<S> b;
 [shader("compute")] [numthreads(1, 1, 1)] void main(uniform float q) { b[0].x = q; }
 """
 
-# The object, and its methods with the names of their parameters.
+# Pairs of an object and its methods with the names of their parameters.
 METHODS = {
     "device": "is_submit_finished:id wait_for_submit:id register_device_close_callback:callback unregister_device_close_callback:id "
               "set_hot_reload_delay:timeout_ms has_feature:feature has_capability:capability load_module:module_name "
@@ -82,7 +82,7 @@ def objects(device):
 
 
 class Wrong:
-    """A value that nothing takes."""
+    """A value of a type that no method accepts."""
 
 
 @pytest.mark.parametrize("what", METHODS)
@@ -99,7 +99,7 @@ def test_arguments_may_be_given_by_name(objects, what):
 
 
 def test_one_argument_by_name_is_the_same_as_by_position(objects):
-    """And another name, none or two arguments are TypeErrors."""
+    """An argument by name gives the same as by position; another name, no argument or two arguments are TypeErrors."""
     layout = objects["layout"]
     assert layout.find_type_by_name(name="S") is layout.find_type_by_name("S")
     for arguments, names in (((), {}), (("S", "S"), {}), ((), {"nope": "S"}), (("S",), {"name": "S"})):
@@ -124,13 +124,13 @@ def first_line(thing):
 
 
 def test_the_first_line_of_help_says_what_each_class_and_function_is():
-    """In words; a signature alone is not enough."""
+    """The first line of help() of each class and function is words and not only a signature."""
     silent = [name for name, thing in public() if len(first_line(thing).split()) < 2]
     assert not silent
 
 
 def test_each_public_method_and_property_says_what_it_is():
-    """Those of the base classes within slangpy too; members of an enum have their names."""
+    """Each public method and property has a docstring, also those of base classes within slangpy; members of an enum have their names."""
     silent = []
     for name, thing in public():
         if not isinstance(thing, type):
@@ -148,13 +148,13 @@ def test_each_public_method_and_property_says_what_it_is():
 
 
 def test_dir_lists_the_names_that_are_found_when_asked_for(objects):
-    """dir(slangpy), and dir() of a module, which has its functions and types."""
+    """dir(slangpy) lists the names that are loaded at their first use, and dir() of a module lists its functions and types."""
     assert {"Texture", "SHA1", "create_device", "Module"} <= set(dir(spy))
     assert {"f", "S", "find_function"} <= set(dir(objects["module"]))
 
 
 def test_members_of_enums_print_their_names():
-    """str() and f-strings of an enum's member give "Class.member", of flags all names; a format as a number still works."""
+    """str() and f-strings of an enum's member give "Class.member", for flags all names; a format as a number still works."""
     assert str(spy.DeviceType.vulkan) == f"{spy.DeviceType.vulkan}" == "DeviceType.vulkan"
     assert str(spy.BufferUsage.shader_resource | spy.BufferUsage.unordered_access) == "BufferUsage.shader_resource|unordered_access"
     assert f"{spy.DeviceType.vulkan:03d}" == "003" and "%d" % spy.DeviceType.vulkan == "3"

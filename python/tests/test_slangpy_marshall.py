@@ -1,4 +1,4 @@
-"""Facts of classes of users as arguments: get_this(), PYTHON_TYPES with a Marshall and its Slang code, values for cursors."""
+"""Classes of users as arguments, as SlangPy has them: get_this(), PYTHON_TYPES with a Marshall and its Slang code, values for cursors."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ class Line:
 
 
 class LineMarshall(Marshall):
-    """As a script for SlangPy has it."""
+    """A Marshall as scripts for SlangPy write it."""
 
     def __init__(self, layout, value):
         super().__init__(layout)
@@ -75,7 +75,7 @@ class LineMarshall(Marshall):
 
 
 class Named(Marshall):
-    """Data of a Slang type by its name, without fields, over `rank` dimensions."""
+    """Data of a Slang type given by name, without fields, over `rank` dimensions."""
 
     def __init__(self, layout, value):
         super().__init__(layout)
@@ -115,7 +115,7 @@ def registered():
 
 
 def test_a_marshall_loads_its_value_by_slang_code(m):
-    """PYTHON_TYPES[cls] = fn(layout, value); the Slang type has __slangpy_load(Context, out T)."""
+    """PYTHON_TYPES[cls] = fn(layout, value) gives a Marshall, whose Slang type has __slangpy_load(Context, out T)."""
     assert m.twice(Line(10, 3, 4), _result="numpy").tolist() == [20, 26, 32, 38]
     assert m.add(5, Line(1, 1, 2), _result="numpy").tolist() == [6, 7] and m.add(y=Line(1, 1, 2), x=5).to_numpy().tolist() == [6, 7]
     assert m.add(Line(0, 1, 3), Line(10, 10, 3), _result="numpy").tolist() == [10, 21, 32]
@@ -165,7 +165,7 @@ class SinkMarshall(Marshall):
 
 
 def test_a_marshall_stores_what_a_call_writes(m, device):
-    """__slangpy_store() runs for out and inout parameters."""
+    """__slangpy_store() is called for out and inout parameters."""
     PYTHON_TYPES[Sink] = lambda layout, value: SinkMarshall(layout)
     buffer = device.create_buffer(element_count=4, struct_size=4, usage=spy.BufferUsage.unordered_access, data=np.zeros(4, np.int32))
     sink = Sink(buffer)
@@ -209,7 +209,7 @@ class MadeMarshall(ValueRefMarshall):
 
 
 def test_a_registered_class_can_be_the_result(m):
-    """As return_type the function gets a ReturnContext: .slang_type, .bind_context."""
+    """A registered class can be the return_type: its function gets a ReturnContext with .slang_type and .bind_context."""
     seen = []
 
     def make(layout, value):
@@ -240,7 +240,8 @@ def test_marshalled_values_in_modules_from_files(device, tmp_path):
 
 
 def test_lists_say_that_they_take_no_marshalled_values(m):
-    with pytest.raises(ValueError, match="gradient"):  # backward calls take them; this one has no gradient to read
+    # backward calls take values with a Marshall; this Marshall has no gradient that can be read
+    with pytest.raises(ValueError, match="gradient"):
         m.twice.bwds(Line(1, 1, 2))
     with pytest.raises(Exception, match="list"):
         m.same([Line(1, 1, 2), 1])

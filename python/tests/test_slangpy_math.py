@@ -1,4 +1,4 @@
-"""Facts of SlangPy's vectors, matrices, quaternions and shapes that scripts rely on, and the names of slangpy.math."""
+"""Facts of SlangPy's vectors, matrices, quaternions and shapes on which scripts rely, and the names of slangpy.math."""
 
 import inspect
 import math
@@ -49,7 +49,7 @@ def test_a_shape_prints_like_a_list():
 
 
 def test_the_empty_shape_is_valid_and_shape_none_is_not():
-    """Shape() is rank 0 and valid; Shape(None) has no sizes, prints as [invalid] and equals another one."""
+    """Shape() has rank 0 and is valid; Shape(None) has no sizes, prints as [invalid] and equals another Shape(None)."""
     empty, none = spy.Shape(), spy.Shape(None)
     assert empty.valid and empty.concrete and len(empty) == 0
     assert not none.valid and len(none) == 0 and str(none) == "[invalid]"

@@ -1,8 +1,6 @@
-"""The calls that SlangPy's documentation teaches, page by page, on functions of our own: the pages' text is not in this repository.
-
-One test for each page: first functions, return types, buffers, nested types, broadcasting, mapping, generators, autodiff, instances, tensors in
-Slang, call groups, raw dispatch.
-"""
+"""The calls that each page of SlangPy's documentation teaches, with functions of our own because the pages' text is not in this
+repository. One test for each page: first functions, return types, buffers, nested types, broadcasting, mapping, generators, autodiff,
+instances, tensors in Slang, call groups, raw dispatch."""
 import numpy as np
 import pytest
 
@@ -94,7 +92,7 @@ def f32(*values):
 
 
 def test_first_functions(m):
-    """Scalars by position and by name, and arrays with a numpy result."""
+    """The page about first functions: scalars by position and by name, and arrays with a numpy result."""
     assert m.plus(1.0, 2.0) == 3 and m.plus(a=1.0, b=2.0) == 3
     a, b = np.random.default_rng(1).random((2, 1000)).astype(np.float32)
     assert (m.plus(a, b, _result="numpy") == a + b).all()
@@ -111,7 +109,7 @@ def test_return_types(device, m):
 
 
 def test_buffers(device, m):
-    """Tensors of structs, their cursors, to_numpy and copy_from_numpy."""
+    """The page about buffers: tensors of structs, their cursors, to_numpy() and copy_from_numpy()."""
     dots = spy.Tensor.empty(device, shape=(3,), dtype=m.Dot)
     cursor = dots.cursor()
     for i in range(3):
@@ -119,7 +117,7 @@ def test_buffers(device, m):
     cursor.apply()
     result = m.half_of(dots)
     assert [result.cursor()[i].read()["size"] for i in range(3)] == [0, 1, 2]
-    for make in (spy.NDBuffer, lambda d, **k: spy.Tensor.empty(d, **k)):  # the pages' older and newer class
+    for make in (spy.NDBuffer, lambda d, **k: spy.Tensor.empty(d, **k)):  # the page's older and newer class
         image = make(device, dtype=m.Dot, shape=(2, 2))
         image.copy_from_numpy(np.arange(12, dtype=np.float32))
         assert m.half_of(image).to_numpy().view(np.float32).reshape(2, 2, 3)[1, 1].tolist() == [9, 10, 5.5]
@@ -129,7 +127,7 @@ def test_buffers(device, m):
 
 
 def test_nested_types(device, m):
-    """Dicts by field, with _type for generics, a specialised function, map by type."""
+    """The page about nested types: dicts by field, with _type for generics, a specialised function, map() by type."""
     fields = {"x": 1.0, "y": f32(1, 2, 3), "z": 0.0, "w": 4.0}
     expected = [[1, 1, 0, 4], [1, 2, 0, 4], [1, 3, 0, 4]]
     for call, source in ((m.take, fields), (m.require_function("take_vector<4>"), fields), (m.take_vector, {"_type": "float4", **fields}),
@@ -140,7 +138,8 @@ def test_nested_types(device, m):
 
 
 def test_textures_as_targets_of_nested_types(device, m):
-    """A dict by field, with a generator in it, fills a texture; so do an array and a generic function; results come as textures."""
+    """On the page about nested types, a dict by field with a generator in it fills a texture, as an array and a generic function do;
+    results come as textures."""
     both = spy.TextureUsage.shader_resource | spy.TextureUsage.unordered_access
     texture = device.create_texture(width=8, height=4, format=spy.Format.rgba32_float, usage=both)
     pixels = np.random.default_rng(3).random((4, 8, 4)).astype(np.float32)
@@ -158,7 +157,7 @@ def test_textures_as_targets_of_nested_types(device, m):
 
 
 def test_broadcasting(m):
-    """Equal sizes, sizes of 1, single values, vectors over scalars and over vectors."""
+    """The page about broadcasting: equal sizes, sizes of 1, single values, and vectors for scalars and for vectors."""
     a, b = np.ones((10, 1, 4), np.float32), np.ones((10, 3, 4), np.float32)
     assert m.plus(a, b, _result="numpy").shape == (10, 3, 4) and m.plus(5.0, b, _result="numpy")[0, 0, 0] == 6
     with pytest.raises(ValueError):
@@ -169,7 +168,7 @@ def test_broadcasting(m):
 
 
 def test_mapping(m):
-    """By position and by name: to dimensions, outer product, transposition, types."""
+    """The page about mapping: map() by position and by name, to dimensions, for an outer product, a transposition, and types."""
     a, b = np.random.default_rng(2).random((4, 5)).astype(np.float32), np.arange(5, dtype=np.float32)
     assert (m.plus.map((0, 1), (1,))(a, b, _result="numpy") == a + b).all() and (m.plus.map(b=(1,))(a=a, b=b, _result="numpy") == a + b).all()
     assert (m.times.map(a=(0,), b=(1,))(a=b, b=b, _result="numpy") == np.outer(b, b)).all()
@@ -181,7 +180,7 @@ def test_mapping(m):
 
 
 def test_generators(m):
-    """call_id, grid, thread_id, rand_float."""
+    """The page about generators: call_id, grid, thread_id and rand_float."""
     ids = np.zeros((2, 3, 2), np.int32)
     m.place_of(spy.call_id(), _result=ids)
     assert (ids == np.indices((2, 3)).transpose(1, 2, 0)[..., ::-1]).all()
@@ -192,7 +191,7 @@ def test_generators(m):
 
 
 def test_autodiff(device, m):
-    """with_grads(), bwds() with the result as _result, and tensors of IDiffTensor over a grid."""
+    """The page about autodiff: with_grads(), bwds() with the result as _result, and tensors of IDiffTensor over a grid."""
     x = spy.Tensor.from_numpy(device, f32(1, 2, 3)).with_grads()
     result = m.cubic(a=2, b=3, x=x)
     assert result.to_numpy().tolist() == [5, 22, 63]
@@ -208,7 +207,8 @@ def test_autodiff(device, m):
 
 
 def test_instances(device, m):
-    """InstanceTensor and InstanceList: construct, mutating methods; a class derived from InstanceList."""
+    """The page about instances: construct and mutating methods of InstanceTensor and InstanceList, and a class derived from
+    InstanceList."""
     balls = spy.InstanceTensor(struct=m.Ball.as_struct(), shape=(4,))
     balls.construct(p=spy.float3(0), s=spy.float3(1, 2, 3))
     balls.step(0.5)
@@ -229,7 +229,7 @@ def test_instances(device, m):
 
 
 def test_tensors_in_slang(device, m):
-    """Interfaces of tensors over a grid: elementwise, rows, neighbours, atomic sums."""
+    """The page about tensors in Slang: interfaces of tensors over a grid, elementwise, by rows, with neighbours, and atomic sums."""
     a = np.random.default_rng(5).random((4, 6)).astype(np.float32)
     t, target = spy.Tensor.from_numpy(device, a), spy.Tensor.zeros(device, shape=(4, 6), dtype=float)
     m.scaled(spy.grid(shape=t.shape), t, target, by=2.0)
@@ -245,14 +245,14 @@ def test_tensors_in_slang(device, m):
 
 
 def test_call_groups(m):
-    """call_group_shape() sets what Slang reads of call groups; the threads of a group share groupshared memory."""
+    """call_group_shape() sets the sizes that Slang code reads of call groups; the threads of a group share groupshared memory."""
     assert m.group_of(spy.grid((4,)), _result="numpy").tolist() == [[i, 0] for i in range(4)]
     assert m.group_of.call_group_shape((2,))(spy.grid((4,)), _result="numpy").tolist() == [[i // 2, i % 2] for i in range(4)]
     assert m.group_sum.call_group_shape((8,))(spy.grid((16,)), _result="numpy").tolist() == [8] * 16
 
 
 def test_raw_dispatch(device, m):
-    """dispatch() with threads and parameters by name."""
+    """dispatch() takes a number of threads, and parameters by name."""
     buffer = device.create_buffer(element_count=40, struct_size=4, usage=spy.BufferUsage.unordered_access | spy.BufferUsage.shader_resource)
     m.fill.dispatch(thread_count=(40, 1, 1), target=buffer, count=40)
     assert buffer.to_numpy().view(np.uint32).tolist() == [2 * i for i in range(40)]

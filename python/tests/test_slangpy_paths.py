@@ -1,4 +1,4 @@
-"""Facts of generators, packed arguments and import paths that scripts for SlangPy rely on."""
+"""Facts of generators, packed arguments and import paths on which scripts for SlangPy rely."""
 
 import importlib
 import subprocess
@@ -30,7 +30,7 @@ def m(load):
 
 
 def ids(*shape):
-    """The coordinates of each element, in the order of the shape."""
+    """Returns the coordinates of each element, in the order of the shape."""
     return np.stack(np.indices(shape), -1)
 
 
@@ -42,7 +42,7 @@ def ints(*shape):
 
 
 def test_call_id_is_in_shape_order_for_arrays_and_reversed_for_vectors(m):
-    """call_id() has no shape of its own."""
+    """call_id() is in shape order for arrays and reversed for vectors, and has no shape of its own."""
     assert (m.a2(spy.call_id(), _result=ints(2, 3, 2)) == ids(2, 3)).all()
     assert (m.i2(spy.call_id(), _result=ints(2, 3, 2)) == ids(2, 3)[..., ::-1]).all()
     assert (m.i1(spy.call_id(), _result=ints(5)) == np.arange(5)).all()
@@ -107,7 +107,8 @@ def hashes(count, components, seed=2640457667, warmup=0, hash_seed=True):
 
 @pytest.mark.parametrize("options", [{}, {"seed": 7}, {"warmup": 2}, {"seed": 5, "hash_seed": False, "warmup": 1}])
 def test_wang_hash_gives_the_numbers_of_slangpy(m, options):
-    """First h(t ^ s) with t the flat index times the components, hashed warmup times; each next one is h of the one before."""
+    """wang_hash() hashes t ^ s `warmup` times, where t is the flat index times the number of components and s the seed's hash; each
+    further number is the hash of the one before."""
     for name, n in (("u1", 1), ("u2", 2), ("u3", 3)):
         out = np.zeros((8,) if n == 1 else (8, n), np.uint32)
         assert (m[name](spy.wang_hash(**options), _result=out).reshape(8, n) == hashes(8, n, **options)).all()
@@ -129,7 +130,7 @@ def test_random_generators_are_for_their_kind_of_numbers(m):
 
 
 def test_generators_have_classes_with_seed_0():
-    """WangHashArg(...), RandFloatArg(min, max, ...) have default seed 0."""
+    """WangHashArg(...) and RandFloatArg(min, max, ...) have the default seed 0."""
     from slangpy.experimental.gridarg import GridArg
     from slangpy.types.callidarg import CallIdArg
     from slangpy.types.randfloatarg import RandFloatArg
@@ -279,4 +280,4 @@ def test_instances_with_gradients(load):
     m = load("import slangpy; struct P : IDifferentiable { float x; }")
     b = InstanceDifferentiableBuffer(m.P, (2,))
     b.primal_from_numpy({"x": np.float32([1, 2])})
-    assert b.shape == (2,) and b.buffer is b.tensor and b.primal_to_numpy()["x"].tolist() == [1, 2] and b.grad_to_numpy()["x"].tolist() == [0, 0]
+    assert b.shape == (2,) and b.buffer is b.tensor and b.primal_to_numpy(structured=True)["x"].tolist() == [1, 2] and b.grad_to_numpy(structured=True)["x"].tolist() == [0, 0]

@@ -1,4 +1,4 @@
-"""Raster as SlangPy's scripts write it: input layouts, raster pipelines, render passes, and their descriptions."""
+"""Rasterization as SlangPy's scripts write it: input layouts, raster pipelines, render passes, and their descriptions."""
 import numpy as np
 import pytest
 
@@ -34,7 +34,7 @@ def run_pass(device, desc, record=lambda p: None):
 
 
 def test_a_description_takes_dicts_for_the_items_of_its_lists():
-    """input_elements, targets, viewports and color_attachments may be dicts, within a dict too."""
+    """Items of input_elements, targets, viewports and color_attachments may be dicts, also within a description that is a dict."""
     layout = spy.InputLayoutDesc({"input_elements": [{"semantic_name": "POSITION", "format": Format.rg32_float}], "vertex_streams": [{"stride": 8}]})
     assert isinstance(layout.input_elements[0], spy.InputElementDesc) and layout.vertex_streams[0].slot_class == spy.InputSlotClass.per_vertex
     state = spy.RenderState({"viewports": [{"width": 4.0}], "index_format": spy.IndexFormat.uint16})
@@ -90,7 +90,7 @@ def test_wrong_input_layouts_raise(device, elements, streams, error):
 
 
 def test_a_pass_that_only_clears_clears(device):
-    """load_op clear without a draw sets the whole attachment to clear_value."""
+    """A pass with load_op clear and without draws sets the whole attachment to clear_value."""
     target = make_target(device)
     run_pass(device, {"color_attachments": [{"view": target.create_view({}), "load_op": spy.LoadOp.clear, "store_op": spy.StoreOp.store,
                                              "clear_value": [0.1, 0.2, 0.3, 1.0]}]})
@@ -112,7 +112,7 @@ def test_a_pass_with_load_keeps_what_is_there(device):
 
 
 def test_a_pass_clears_one_mip_of_one_layer(device):
-    """A view of one level and one layer is what a pass writes; the others stay."""
+    """A pass writes the level and layer of its attachment's view; other levels and layers stay as they were."""
     target = device.create_texture(type=spy.TextureType.texture_2d_array, format=Format.r32_float, width=8, height=8, array_length=3, mip_count=2, usage=TARGET)
     encoder = device.create_command_encoder()
     encoder.clear_texture_float(target, clear_value=[1, 1, 1, 1])
@@ -131,7 +131,7 @@ def test_a_pass_clears_depth(device):
 
 
 def test_a_pass_is_a_context_manager_and_an_encoder_of_its_kind(device):
-    """`with encoder.begin_render_pass(...) as p` ends the pass; so does end(); an ended pass records nothing more."""
+    """`with encoder.begin_render_pass(...) as p` ends the pass, as end() does; an ended pass refuses to record."""
     target, encoder = make_target(device), device.create_command_encoder()
     with encoder.begin_render_pass({"color_attachments": [{"view": target.create_view()}]}) as p:
         assert isinstance(p, spy.RenderPassEncoder) and isinstance(p, spy.PassEncoder)
@@ -158,7 +158,7 @@ def test_wrong_passes_raise(device):
 
 
 def test_what_is_not_there_says_so(device):
-    """Mesh shaders, windows and surfaces are refused by name."""
+    """The error for mesh shaders, windows and surfaces names what is missing."""
     encoder = device.create_command_encoder()
     with encoder.begin_render_pass({"color_attachments": [{"view": make_target(device).create_view()}]}) as p:
         with pytest.raises(NotImplementedError, match="mesh"):
@@ -210,7 +210,7 @@ struct Point { float4 position : SV_Position; float size : SV_PointSize; };
 struct Instance { float2 position : POSITION; float2 offset : OFFSET; float shade : SHADE; };
 [shader("vertex")] Varying vertex_instance(Instance i) { return { float4(i.position + i.offset, 0, 1), float3(i.shade) }; }
 """
-# More of what fragment functions do.
+# More fragment functions, and their parameters.
 MORE = """
 struct Material { Texture2D<float4> image; SamplerState sampler; float4 factor; };
 ParameterBlock<Material> material;
@@ -232,7 +232,7 @@ static const float2 corners[3] = { float2(-1, -1), float2(3, -1), float2(-1, 3) 
     return front ? float4(1) : float4(0.5);
 }
 """
-# Two halves of the target, each of two triangles; the first is red, the second is green.
+# Two halves of the target, each of two triangles; the first half is red, the second is green.
 CORNERS = np.array([(-1, -1), (0, -1), (0, 1), (-1, 1), (0, -1), (1, -1), (1, 1), (0, 1)], np.float32)
 COLORS = np.array([(1, 0, 0)] * 4 + [(0, 1, 0)] * 4, np.float32)
 HALVES = np.array([0, 1, 2, 0, 2, 3, 4, 5, 6, 4, 6, 7])
@@ -264,7 +264,7 @@ def layout(device):
 
 @pytest.fixture(scope="module")
 def mesh(device, programs, layout):
-    """The pipeline of the two halves, and its vertex buffer."""
+    """Returns the pipeline of the two halves, and their vertex buffer."""
     pipeline = device.create_render_pipeline(programs("vertex_main", "fragment_main"), layout, targets=[{"format": Format.rgba32_float}])
     return pipeline, device.create_buffer(data=VERTICES, usage=spy.BufferUsage.vertex_buffer)
 
@@ -275,7 +275,7 @@ def clear_of(target, value=BLACK, load=spy.LoadOp.clear):
 
 @pytest.fixture(scope="module")
 def quad(device, programs):
-    """quad(target, ...): draws a quad of one color; returns the target as an array."""
+    """quad(target, ...) draws a quad of one color and returns the target as an array."""
     made = {}
 
     def draw(target, color=RED, desc=None, depth=0.5, scale=1.0, state={}, key="", fragment="fragment_tint", set=lambda c: None, **options):
@@ -310,14 +310,14 @@ def draw_mesh(device, mesh, state, draw, target=None, desc=None):
 
 
 def halves(image):
-    """The colors of the left and of the right half, which must be even."""
+    """Returns the colors of the left and of the right half; each half must have one color."""
     left, right = image[:, :image.shape[1] // 2], image[:, image.shape[1] // 2:]
     assert (left == left[0, 0]).all() and (right == right[0, 0]).all()
     return list(left[0, 0]), list(right[0, 0])
 
 
 def test_a_triangle_is_drawn_with_y_upwards(device, mesh):
-    """Clip space is Direct3D's: y = 1 is the first row, x = -1 the first column."""
+    """Clip space is Direct3D's: y = 1 is at the first row and x = -1 at the first column."""
     triangle = device.create_buffer(data=np.array([(-1, 1, 1, 0, 0), (1, 1, 1, 0, 0), (-1, -1, 1, 0, 0)], np.float32))
     image = draw_mesh(device, (mesh[0], triangle), {"viewports": [spy.Viewport.from_size(8, 8)], "scissor_rects": [spy.ScissorRect.from_size(8, 8)]},
                       lambda p: p.draw({"vertex_count": 3}))
@@ -359,7 +359,7 @@ def instanced(device, programs):
 
 
 def test_streams_by_instance(device, instanced):
-    """One element of a per_instance stream for each instance; start_instance_location skips some."""
+    """A per_instance stream has one element for each instance; start_instance_location skips elements."""
     quad, offsets = device.create_buffer(data=CORNERS[HALVES[:6]]), device.create_buffer(data=np.array([(0, 0, 0.25), (1, 0, 0.5)], np.float32))
     pipeline, state = instanced(), {"vertex_buffers": [quad, offsets]}
     left, right = halves(draw_mesh(device, (pipeline, quad), state, lambda p: p.draw({"vertex_count": 6, "instance_count": 2})))
@@ -416,7 +416,7 @@ def test_the_write_mask(device, quad):
 @pytest.mark.parametrize("cull", list(spy.CullMode))
 @pytest.mark.parametrize("front", list(spy.FrontFaceMode))
 def test_culling(device, quad, cull, front):
-    """Seen on the target, the quad goes round counter-clockwise."""
+    """The quad is counter-clockwise as it is seen on the target, which culling uses."""
     got = quad(make_target(device), key=("cull", cull, front), rasterizer={"cull_mode": cull, "front_face": front})
     is_front = front == spy.FrontFaceMode.counter_clockwise
     hidden = cull == (spy.CullMode.front if is_front else spy.CullMode.back)
@@ -479,7 +479,7 @@ def test_a_pipeline_without_fragment_entry_point_writes_depth(device, programs):
 
 
 def test_stencil(device, quad):
-    """A quad writes its reference into the stencil, and another one is drawn where it stands."""
+    """A quad writes its reference into the stencil, and another quad is drawn only there."""
     if not device.get_format_support(Format.d32_float_s8_uint) & spy.FormatSupport.depth_stencil:
         pytest.skip("the device has no stencil")
     target, depth = make_target(device), make_depth(device, Format.d32_float_s8_uint)
@@ -497,7 +497,8 @@ def test_depth_and_stencil_are_cleared_one_without_the_other(device, quad):
         pytest.skip("the device has no stencil")
     target, depth = make_target(device), make_depth(device, Format.d32_float_s8_uint)
     clear, load = spy.LoadOp.clear, spy.LoadOp.load
-    for d, z, s, reference in ((clear, 0.5, clear, 1), (clear, 0.75, load, 9), (load, 0.1, clear, 3)):  # at last 0.75 and 3
+    # after the last draw depth is 0.75 and stencil is 3
+    for d, z, s, reference in ((clear, 0.5, clear, 1), (clear, 0.75, load, 9), (load, 0.1, clear, 3)):
         run_pass(device, {"depth_stencil_attachment": {"view": depth.create_view(), "depth_load_op": d, "depth_clear_value": z, "stencil_load_op": s, "stencil_clear_value": reference}})
     side = {"stencil_func": spy.ComparisonFunc.equal}
     got = quad(target, GREEN, depth=0.6, desc=with_depth(target, depth, load, stencil_load_op=load), state={"stencil_ref": 3},
@@ -616,7 +617,7 @@ def test_buffers_that_the_functions_read_and_write(device, programs):
 
 @pytest.fixture(scope="module")
 def fill(device):
-    """fill(name, set): the image of a triangle over the target, by a function of MORE."""
+    """fill(name, set) returns the image of a triangle over the target, drawn by a function of MORE."""
     module = device.load_module_from_source("test_slangpy_raster_more", MORE)
 
     def draw(name, set=lambda c: None, target=None, desc=None, conformances=(), **options):
@@ -638,7 +639,7 @@ def texel(device, value):
 
 
 def test_a_parameter_block_with_textures(device, fill):
-    """Its fields are set one by one, or as a dict."""
+    """The fields of a parameter block with textures are set one by one or as a dict."""
     image, sampler = texel(device, 0.25), device.create_sampler()
 
     def one_by_one(cursor):
@@ -686,7 +687,7 @@ def test_drawing_into_a_face_of_a_cube(device, fill):
 
 
 def test_indirect_draws(device, mesh):
-    """Counts come from a buffer, from an offset on, for several draws."""
+    """Indirect draws read their counts from a buffer at an offset, for one or several draws."""
     flat = device.create_buffer(data=VERTICES[HALVES])
     counts = device.create_buffer(data=np.array([0, 6, 1, 0, 0, 6, 1, 6, 0], np.uint32), usage=spy.BufferUsage.indirect_argument)
     draw = lambda n, offset: lambda p: p.draw_indirect(n, spy.BufferOffsetPair({"buffer": counts, "offset": offset}))
@@ -708,7 +709,8 @@ def test_indexed_indirect_draws(device, mesh):
 
 
 def test_a_pass_may_have_attachments_that_a_pipeline_does_not_write(device, fill, module, programs):
-    """They keep what is there, or are cleared; a pipeline without fragment entry point writes depth alone; tests without depth pass."""
+    """An attachment that a pipeline does not write keeps its contents, or is cleared; a pipeline without fragment entry point writes
+    depth only; depth tests without a depth attachment pass."""
     a, b, depth = make_target(device), make_target(device), make_depth(device)
     desc = with_depth(a, depth, value=1.0)
     desc["color_attachments"].append({"view": b.create_view(), "load_op": spy.LoadOp.clear, "clear_value": [2, 2, 2, 2]})
@@ -823,7 +825,7 @@ def test_wrong_pipelines_raise(device, module, programs, layout):
 
 
 def test_a_layout_that_lacks_an_attribute_raises(device, programs):
-    """The text names the attribute."""
+    """The error for an attribute that the input layout lacks names it."""
     layout = device.create_input_layout([{"semantic_name": "POSITION", "format": Format.rg32_float}], [{"stride": 8}])
     with pytest.raises(Exception, match="(?i)color"):
         device.create_render_pipeline(programs("vertex_main", "fragment_main"), layout)
@@ -845,7 +847,7 @@ def test_attachments_of_different_sizes_raise(device, quad):
 
 
 def test_a_draw_of_nothing_still_clears(device, mesh):
-    """vertex_count 0 and instance_count 0 are legal."""
+    """A draw with vertex_count 0 or instance_count 0 is legal."""
     for counts in ({"vertex_count": 0}, {"vertex_count": 3, "instance_count": 0}):
         assert (draw_mesh(device, mesh, {}, lambda p: p.draw(counts)) == BLACK).all()
 
@@ -859,7 +861,8 @@ def m(device):
 
 
 def test_draw_takes_attributes_by_name(device, m):
-    """Attributes are arrays or tensors, one element for each vertex; indices are numbers; a second call gives the same."""
+    """draw() takes attributes by name, as arrays or tensors with one element for each vertex, and indices as numbers; a second call
+    gives the same picture."""
     target = make_target(device)
     for _ in range(3):
         m.draw("vertex_main", "fragment_main", vertices={"position": CORNERS, "color": COLORS}, indices=HALVES, target=target, clear=BLACK)
@@ -870,7 +873,8 @@ def test_draw_takes_attributes_by_name(device, m):
 
 
 def test_draw_takes_a_count_and_uniforms(device, m):
-    """Uniforms are parameters of either function, and globals; blends, culling, scissors and depth tests are keywords."""
+    """draw() takes uniforms, which are parameters of either function and globals; blending, culling, scissors and depth tests are
+    keywords."""
     target = make_target(device)
     draw = lambda color, scale=1.0, **more: m.draw(m.vertex_quad, m.fragment_tint, 6, target=target, depth=None if "depth" not in more else more.pop("depth"), scale=[scale, scale],
                                                    tint=color, vars={"depth": more.pop("z", 0.5)}, **more)
@@ -911,7 +915,7 @@ def test_draw_into_several_targets_and_samples(device, m):
 
 
 def test_attributes_may_be_structs_and_whole_numbers(device, m):
-    """A tensor of the input's struct, a dict by field below the parameter's name, and ints for floats."""
+    """An attribute may be a tensor of the input's struct or a dict by field with the parameter's name; ints serve for floats."""
     target, corners = make_target(device), np.array([[-1, -1], [3, -1], [-1, 3]])
     vertices = spy.Tensor.empty(device, (3,), dtype=m.Vertex)
     vertices.copy_from_numpy(np.concatenate([corners, np.tile([0, 1, 0], (3, 1))], 1).astype(np.float32))
@@ -921,7 +925,7 @@ def test_attributes_may_be_structs_and_whole_numbers(device, m):
 
 
 def test_functions_of_a_draw_keep_what_was_set(device, m):
-    """function.set() gives globals to a draw, too."""
+    """function.set() sets globals for a draw, as it does for calls."""
     target = make_target(device)
     m.draw(m.vertex_quad, m.fragment_tint.set(tint=[0, 1, 0, 1]), 6, target=target, scale=[1, 1], vars={"depth": 0.0})
     assert (target.to_numpy() == GREEN).all()

@@ -41,7 +41,7 @@ def layout(program):
 
 
 def test_program_and_kernel_reflection_are_cursors_to_globals_and_entry_points(device, program):
-    """Globals, entry points and their parameters are found by attribute, [name] and find_field."""
+    """Globals, entry points and their parameters are found by attribute, by [name] and by find_field()."""
     kernel = device.create_compute_kernel(program)
     for c in (program.reflection, kernel.reflection, spy.ReflectionCursor(program)):
         assert isinstance(c, spy.ReflectionCursor) and c.is_valid() and c.has_field("items") and not c.has_field("nope")
@@ -53,7 +53,8 @@ def test_program_and_kernel_reflection_are_cursors_to_globals_and_entry_points(d
 
 
 def test_a_cursor_or_its_layout_serves_as_resource_type_layout(device, program):
-    """create_buffer takes them for the size of an element; the kernel reads and writes such buffers."""
+    """create_buffer() takes a cursor or its layout as resource_type_layout for the size of an element; the kernel reads and writes such
+    buffers."""
     kernel = device.create_compute_kernel(program)
     items = device.create_buffer(element_count=4, resource_type_layout=kernel.reflection.items)
     result = device.create_buffer(element_count=4, resource_type_layout=kernel.reflection.main.result.type_layout)
@@ -67,14 +68,14 @@ def test_a_cursor_or_its_layout_serves_as_resource_type_layout(device, program):
 
 
 def test_a_plain_layout_or_a_type_is_no_resource_type_layout(device, layout):
-    """Only a StructuredBuffer's layout is one; else a TypeError."""
+    """resource_type_layout takes a StructuredBuffer's layout; another layout or a type is a TypeError."""
     for wrong in (layout.get_type_layout(layout.find_type_by_name("P")), layout.find_type_by_name("StructuredBuffer<P>")):
         with pytest.raises(TypeError):
             device.create_buffer(element_count=4, resource_type_layout=wrong)
 
 
 def test_sizes_are_uint3(device, program, layout):
-    """They have x, y, z and compare equal to lists and tuples."""
+    """Sizes of thread groups are uint3, with x, y, z, and compare equal to lists and tuples."""
     pipeline = device.create_compute_pipeline(program)
     for size in (layout.entry_points[0].compute_thread_group_size, program.entry_points[0].layout.compute_thread_group_size,
                  pipeline.thread_group_size):
@@ -87,7 +88,7 @@ def test_sizes_are_uint3(device, program, layout):
 
 
 def test_the_same_thing_is_the_same_object(device, program, layout):
-    """Layouts, types, functions, fields, attributes."""
+    """Layouts, types, functions, fields and attributes that are asked for twice are the same object."""
     p = layout.find_type_by_name("P")
     assert layout is program.layout and p is layout.find_type_by_name("P") and layout.get_type_layout(p) is layout.get_type_layout(p)
     assert p.fields[0] is p.fields[0] and p.fields[0].type is layout.find_type_by_name("float3")
@@ -116,7 +117,7 @@ def test_dollar_init_finds_constructors(layout):
 
 
 def test_specialize_with_arg_types(layout):
-    """None if the arguments do not fit; a scalar fits a vector."""
+    """specialize_with_arg_types() gives None if the arguments do not fit; a scalar fits a vector."""
     f, over = layout.find_function_by_name("scale"), layout.find_function_by_name("over")
     scalar, vector, p = (layout.find_type_by_name(n) for n in ("float", "float3", "P"))
     assert f.specialize_with_arg_types([vector, scalar]) is f and f.specialize_with_arg_types([scalar, scalar]) is f
@@ -144,7 +145,7 @@ def test_reprs(device, program, layout):
 @pytest.mark.parametrize("name, full", [("int32_t", "int"), ("float16_t", "half"), ("float3", "vector<float,3>"), ("float2[4]", "vector<float,2>[4]"),
                                         ("float2x3", "matrix<float,2,3>"), ("P", "P")])
 def test_full_names(layout, name, full):
-    """As Slang prints them; they find the type again."""
+    """full_name is the name that Slang prints, by which the type is found again."""
     t = layout.find_type_by_name(name)
     assert t.full_name == full and layout.find_type_by_name(full) is t
 
@@ -153,7 +154,8 @@ def test_full_names(layout, name, full):
 
 
 def test_classes_of_types_serve_isinstance(layout):
-    """slangpy.reflection has the classes of types, functions, fields and layouts; a type is an instance of that of its kind."""
+    """slangpy.reflection has classes for types, functions, fields and layouts, and a reflected type is an instance of the class for its
+    kind."""
     from slangpy import reflection as r
 
     t = layout.find_type_by_name
@@ -167,7 +169,7 @@ def test_classes_of_types_serve_isinstance(layout):
 
 
 def test_types_by_what_they_are_made_of(layout):
-    """One object per type."""
+    """Types that are found by kind, element and size are the same object each time."""
     s = spy.TypeReflection.ScalarType
     assert layout.scalar_type(s.float32) is layout.find_type_by_name("float") and layout.vector_type(s.int32, 2) is layout.find_type_by_name("int2")
     assert layout.matrix_type(s.float16, 2, 3).full_name == "matrix<half,2,3>" and layout.array_type(layout.find_type_by_name("P"), 3).element_count == 3
@@ -180,7 +182,7 @@ def test_fields_of_a_type_go_by_index_and_name(layout):
 
 
 def test_a_struct_has_every_property_of_its_type(device, program):
-    """Struct's program, layout, element_type, differentiable and so on."""
+    """A Struct has every property of its type: program, layout, element_type, differentiable and so on."""
     m = program.modules[0]
     for struct in (m.P, m.float3, m["float2[4]"]):
         t = struct.struct
@@ -193,7 +195,7 @@ def test_a_struct_has_every_property_of_its_type(device, program):
 
 
 def test_generic_arguments_are_types_or_ints(layout):
-    """A bool is 1 or 0."""
+    """Generic arguments of a type are types or ints; a bool is 1 or 0."""
     t = layout.find_type_by_name("Tensor<float, 2>")
     assert t.generic_args == (layout.find_type_by_name("float"), 2) and layout.find_type_by_name("P").generic_args is None
 
@@ -235,7 +237,7 @@ def test_tables_of_scalar_types():
     ("b5g6r5_unorm", 2, 3, "unorm", [5, 6, 5, 0], 85, 5), ("r11g11b10_float", 4, 3, "float", [11, 11, 10, 0], 26, 122), ("d32_float", 4, 1, "float", [32, 0, 0, 0], 40, 126),
 ])
 def test_format_info(name, size, channels, kind, bits, dxgi, vk):
-    """get_format_info() tells channels, their bits and the numbers of DXGI and Vulkan."""
+    """get_format_info() gives channels, their bits, and the numbers of DXGI and Vulkan."""
     i = spy.get_format_info(spy.Format[name])
     assert (i.name, i.format, i.bytes_per_block, i.channel_count, i.type) == (name, spy.Format[name], size, channels, spy.FormatType[kind])
     assert i.channel_bit_count == bits and (i.dxgi_format, i.vk_format) == (dxgi, vk) and "FormatInfo" in repr(i)
@@ -267,7 +269,7 @@ def test_compressed_formats_have_blocks():
 
 
 def test_a_buffer_with_a_format_reads_as_its_channels(device):
-    """to_numpy() is flat uint8 unless the buffer has a format."""
+    """to_numpy() of a buffer gives a flat uint8 array unless the buffer has a format."""
     data = np.arange(8, dtype=np.uint8)
     assert device.create_buffer(data=data).to_numpy().tolist() == data.tolist()
     assert device.create_buffer(data=data, format=spy.Format.rg8_unorm).to_numpy().shape == (4, 2)
@@ -275,7 +277,8 @@ def test_a_buffer_with_a_format_reads_as_its_channels(device):
 
 
 def test_enums_and_descriptions_of_pictures_are_plain_data():
-    """They can be imported and filled; a description in a description is each object's own, and may be a dict."""
+    """Enums and descriptions of textures and pipelines can be imported and filled; a description within another belongs to its object
+    only, and may be a dict."""
     assert spy.TextureUsage.shader_resource | spy.TextureUsage.unordered_access == 3 and spy.TextureType.texture_cube.value == 7
     desc = spy.TextureDesc({"width": 4, "format": spy.Format.rgba8_unorm})
     desc.height = 8
@@ -307,7 +310,7 @@ def test_base_classes_serve_isinstance(device, program):
 
 
 def test_a_buffers_size_comes_from_size_elements_or_data(device, layout):
-    """With `data` the size may be left out; given, it must agree."""
+    """With `data` the size of a buffer may be left out; a size that is given must agree."""
     data = np.arange(8, dtype=np.float32)
     assert device.create_buffer(size=32).size == device.create_buffer(element_count=8, struct_size=4).size == device.create_buffer(data=data).size == 32
     assert device.create_buffer(size=32, struct_size=8, data=data).struct_size == 8
@@ -317,7 +320,8 @@ def test_a_buffers_size_comes_from_size_elements_or_data(device, layout):
 
 
 def test_copies_past_the_end_are_runtime_errors(device):
-    """copy_from_numpy and upload_buffer_data; a smaller array writes a prefix; only contiguous data is uploaded."""
+    """copy_from_numpy() and upload_buffer_data() raise RuntimeError past the end; a smaller array fills the beginning; only contiguous
+    data is uploaded."""
     buffer, encoder = device.create_buffer(data=np.arange(4, dtype=np.uint32)), device.create_command_encoder()
     buffer.copy_from_numpy(np.array([9], np.uint32))
     assert buffer.to_numpy().view(np.uint32).tolist() == [9, 1, 2, 3]
@@ -333,7 +337,7 @@ def test_copies_past_the_end_are_runtime_errors(device):
 
 
 def test_an_encoder_has_a_queue_and_a_recording_id(device):
-    """A non-zero int that its command buffer shares."""
+    """An encoder's recording id is an int other than zero, which its command buffer has as well."""
     encoder = device.create_command_encoder()
     number = encoder.recording_id
     commands = encoder.finish()
@@ -343,7 +347,7 @@ def test_an_encoder_has_a_queue_and_a_recording_id(device):
 
 
 def test_callbacks_tell_of_submitted_and_discarded_recordings(device):
-    """Registering returns ints; unregistering works inside a callback."""
+    """Registering a callback returns an int; a callback may be unregistered while it runs."""
     submitted, discarded = [], []
 
     def once(event):
@@ -367,7 +371,7 @@ def test_callbacks_tell_of_submitted_and_discarded_recordings(device):
 
 
 def test_passes_are_context_managers_and_bind_pipeline_gives_the_root_object(device, program):
-    """dispatch counts threads, dispatch_compute counts groups, dispatch_compute_indirect reads them from a buffer."""
+    """dispatch() counts threads, dispatch_compute() counts groups, and dispatch_compute_indirect() reads the groups from a buffer."""
     pipeline, r = device.create_compute_pipeline(program), program.reflection
     items = device.create_buffer(element_count=4, resource_type_layout=r.items)
     items.copy_from_numpy(np.tile(np.array([1, 2, 3] + [0] * (items.struct_size // 4 - 3), np.float32), 4))
@@ -391,14 +395,14 @@ def test_passes_are_context_managers_and_bind_pipeline_gives_the_root_object(dev
 
 
 def test_the_globals_are_a_struct(layout):
-    """globals_type_layout and globals_variable_layout."""
+    """globals_type_layout and globals_variable_layout give the globals as a struct."""
     g = layout.globals_type_layout
     assert g.kind == spy.TypeReflection.Kind.struct and [f.name for f in g.fields] == [p.name for p in layout.parameters] and g.size > 0
     assert layout.globals_variable_layout.type_layout.find_field("gain").type_layout.size == 4 and layout.hashed_strings == []
 
 
 def test_native_handles_that_are_not_there_are_undefined(device):
-    """Buffer.shared_handle and CommandEncoder.native_handle; sharing a buffer with another API is an error."""
+    """Buffer.shared_handle and CommandEncoder.native_handle are undefined; sharing a buffer with another API is an error."""
     undefined = spy.NativeHandle()
     assert device.create_command_encoder().native_handle == device.create_buffer(size=16).shared_handle == undefined
     with pytest.raises(RuntimeError, match="shared"):
@@ -406,7 +410,7 @@ def test_native_handles_that_are_not_there_are_undefined(device):
 
 
 def test_resolve_query_copies_times_to_a_buffer(device):
-    """encoder.resolve_query(query_pool, index, count, buffer, offset): numbers of 64 bits."""
+    """encoder.resolve_query(query_pool, index, count, buffer, offset) copies times to a buffer as numbers of 64 bits."""
     pool, buffer = device.create_query_pool(spy.QueryType.timestamp, 3), device.create_buffer(size=32)
     encoder = device.create_command_encoder()
     encoder.write_timestamp(pool, 1)
@@ -420,7 +424,7 @@ def test_resolve_query_copies_times_to_a_buffer(device):
 
 
 def test_execute_callback_hands_out_the_native_command_buffer_or_stream(device):
-    """fn gets one NativeHandle at each submission, in the order of the recording."""
+    """execute_callback(fn) calls fn with one NativeHandle at each submission, in the order of the recording."""
     seen, encoder = [], device.create_command_encoder()
     encoder.execute_callback(seen.append)
     encoder.execute_callback(callback=lambda handle: seen.append(handle.value))
@@ -438,7 +442,7 @@ def test_execute_callback_hands_out_the_native_command_buffer_or_stream(device):
 
 
 def test_work_of_a_callback_runs_between_that_before_and_after(device):
-    """A command that is recorded by Vulkan's own function; timestamps keep their places."""
+    """Commands that a callback records by Vulkan's own functions run between the work before and after it; timestamps keep their order."""
     import ctypes
 
     from slangpy import _slangpy

@@ -1,4 +1,5 @@
-"""behaviour.md: devices and current devices, sessions, modules, linking, logs and small things. Each test is named after its fact."""
+"""Tests that devices and current devices, sessions, modules, linking, logs and smaller things behave as SlangPy's. Each test is named
+after its fact; tests/README.md says where the facts come from."""
 import gc
 import os
 import sys
@@ -46,7 +47,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def d(folder):
-    """A device of this file's own, with the folder in its include paths."""
+    """Returns a device of this file's own, with the test's folder in its include paths."""
     device = spy.create_device(include_paths=[folder])
     yield device
     device.close()
@@ -61,7 +62,7 @@ def run(device, program, n=4, count=None, **kwargs):
 # >>devices and the current device
 
 def test_creating_a_device_pushes_it_as_the_threads_current_device():
-    """A new Device, also by create_device, is current with no further step; close() pops it."""
+    """A new Device, also by create_device(), is the thread's current device; close() removes it from the stack."""
     a = spy.create_device()
     assert spy.current_device() is a
     b = spy.Device()
@@ -92,7 +93,7 @@ def test_the_stack_of_current_devices_is_per_thread_and_empty_ones_raise_runtime
 
 
 def test_with_device_pushes_nests_and_pops_only_what_is_on_top():
-    """`with device:` gives the same object, ends by exceptions too, and does not close."""
+    """`with device:` gives the same object, is left by exceptions too, and does not close the device."""
     a, b = spy.create_device(), spy.create_device()
     with pytest.raises(ZeroDivisionError):
         with a as same:
@@ -110,7 +111,7 @@ def test_with_device_pushes_nests_and_pops_only_what_is_on_top():
 
 
 def test_close_runs_callbacks_once_and_registering_returns_distinct_ints():
-    """Callbacks get the device; unregistering and close() inside a callback are harmless."""
+    """Close callbacks get the device; unregistering and close() inside a callback are harmless."""
     device = spy.create_device()
     seen = []
 
@@ -129,8 +130,8 @@ def test_close_runs_callbacks_once_and_registering_returns_distinct_ints():
 
 
 def test_created_devices_are_listed_and_a_layout_does_not_keep_one_alive():
-    """get_created_devices() lists the live ones."""
-    gc.collect()  # devices of other tests
+    """get_created_devices() lists the devices that are alive; a layout does not keep its device alive."""
+    gc.collect()  # devices of other tests go
     device = spy.create_device()
     layout = device.load_module_from_source("kept", "int f() { return 1; }").layout
     assert device in spy.Device.get_created_devices()
@@ -143,7 +144,7 @@ def test_created_devices_are_listed_and_a_layout_does_not_keep_one_alive():
 
 
 def test_free_functions_take_descs_their_fields_and_dicts(d):
-    """They act on the current device."""
+    """load_module(), run_kernel() and other free functions take descriptions, their fields or dicts, and act on the current device."""
     with d:
         for make in (lambda: spy.create_buffer(size=16, usage=spy.BufferUsage.shader_resource), lambda: spy.create_buffer(desc={"size": 16}),
                      lambda: spy.create_buffer(spy.BufferDesc(size=16)), lambda: spy.create_buffer({"size": 16})):
@@ -164,7 +165,7 @@ def test_free_functions_take_descs_their_fields_and_dicts(d):
 
 
 def test_descs_are_never_none_and_can_be_given_on(d):
-    """device.desc, slang_session.desc and their compiler_options."""
+    """device.desc and slang_session.desc are never None and can be given to another device or session, as can their compiler_options."""
     desc = d.slang_session.desc
     assert isinstance(desc, spy.SlangSessionDesc) and isinstance(d.desc, spy.DeviceDesc)
     assert isinstance(desc.compiler_options, spy.SlangCompilerOptions) and desc.add_default_include_paths is True
@@ -177,7 +178,7 @@ def test_descs_are_never_none_and_can_be_given_on(d):
 
 
 def test_create_device_adds_the_packages_slang_folder_to_the_include_paths(tmp_path):
-    """With a plain Device(...) scripts add SHADER_PATH themselves."""
+    """create_device() adds SHADER_PATH to the include paths; with a plain Device(...) scripts add it themselves."""
     with spy.create_device(spy.DeviceType.vulkan, include_paths=[tmp_path]) as made:
         assert [str(p) for p in made.desc.compiler_options.include_paths] == [str(tmp_path), spy.SHADER_PATH]
         session = made.create_slang_session(compiler_options={"include_paths": made.slang_session.desc.compiler_options.include_paths})
@@ -186,12 +187,12 @@ def test_create_device_adds_the_packages_slang_folder_to_the_include_paths(tmp_p
 
 
 def test_set_cuda_context_current_is_quiet_on_other_devices(d):
-    """Helpers call it on every device."""
+    """set_cuda_context_current() does nothing on devices other than CUDA, because scripts call it on every device."""
     assert d.set_cuda_context_current() is None
 
 
 def test_limits_have_components_and_names(d):
-    """info.api_name; uint3 limits with .x .y .z; max_entry_point_uniform_size is a positive int."""
+    """info has api_name, and limits with names: uint3 limits have .x .y .z; max_entry_point_uniform_size is a positive int."""
     info = d.info
     assert info.api_name in ("Vulkan", "CUDA", "D3D12", "Metal") and info.optix_version == 0
     groups = info.limits.max_compute_dispatch_thread_groups
@@ -202,7 +203,7 @@ def test_limits_have_components_and_names(d):
 
 
 def test_report_heaps_and_memory(d):
-    """Objects with label, num_pages, total_allocated, total_mem_usage, num_allocations."""
+    """report_heaps() gives objects with label, num_pages, total_allocated, total_mem_usage and num_allocations."""
     buffer = d.create_buffer(size=1 << 20)
     heaps = d.report_heaps()
     assert all(isinstance(h.label, str) and h.total_mem_usage >= h.total_allocated >= 0 for h in heaps)
@@ -212,7 +213,8 @@ def test_report_heaps_and_memory(d):
 # >>sessions and modules
 
 def test_missing_files_and_compile_errors_raise_slang_compile_error(d):
-    """In load_module, load_program and Module.load_from_*; the text has Slang's message."""
+    """load_module(), load_program() and Module.load_from_*() raise SlangCompileError for missing files and compile errors, with Slang's
+    message."""
     for load in (d.load_module, lambda n: spy.Module.load_from_file(d, n), lambda n: d.load_program(n, ["main"])):
         with pytest.raises(spy.SlangCompileError, match="no_such_file"):
             load("no_such_file")
@@ -222,7 +224,7 @@ def test_missing_files_and_compile_errors_raise_slang_compile_error(d):
 
 
 def test_errors_in_the_code_of_a_call_raise_value_error(d):
-    """With Slang's message."""
+    """An error in the code of a call is a ValueError with Slang's message."""
     m = spy.Module.load_from_source(d, "generated", "extern static const int NEVER; int f() { return NEVER; } int g(int x) { return x; }")
     with pytest.raises(ValueError, match="NEVER"):
         m.f()
@@ -231,7 +233,7 @@ def test_errors_in_the_code_of_a_call_raise_value_error(d):
 
 
 def test_names_and_texts_of_modules(d):
-    """The same name and text twice, and one text under two names, are fine; another text under a name is a SlangCompileError."""
+    """A session takes the same name and text twice, and one text under two names; another text under a name is a SlangCompileError."""
     text = "int f() { return 5; }"
     for name in ("twice", "twice", "under another name"):
         assert d.load_module_from_source(name, text).f() == 5
@@ -249,7 +251,7 @@ def test_a_modules_session_is_the_devices_session(d):
 
 
 def test_entry_points_are_listed_and_missing_ones_raise_runtime_error(d):
-    """module.entry_points, entry_point(name)."""
+    """module.entry_points lists entry points, and entry_point(name) raises RuntimeError for an unknown name."""
     m = d.load_module("session_shapes")
     assert isinstance(m.entry_points, list) and [e.name for e in m.entry_points] == ["areas", "dynamic", "fill"]
     with pytest.raises(RuntimeError):
@@ -259,7 +261,7 @@ def test_entry_points_are_listed_and_missing_ones_raise_runtime_error(d):
 
 
 def test_layouts_of_entry_points_have_their_group_size(d):
-    """entry.layout and program.layout.entry_points[i]."""
+    """entry.layout and program.layout.entry_points[i] have the thread group's size."""
     m = d.load_module("session_shapes")
     program = d.link_program([m], [m.entry_point("fill").specialize([spy.SpecializationArg.from_type("float"), spy.SpecializationArg.from_expr("8")])])
     assert list(m.entry_point("areas").layout.compute_thread_group_size) == [1, 1, 1]
@@ -267,7 +269,7 @@ def test_layouts_of_entry_points_have_their_group_size(d):
 
 
 def test_rename_and_with_name_give_an_entry_point_of_another_name(d):
-    """The program runs under the new name."""
+    """A program with a renamed entry point runs it under the new name."""
     m = d.load_module("session_shapes")
     for entry in (m.entry_point("areas").rename("other"), m.entry_point("areas").with_name("other")):
         assert entry.name == "other"
@@ -276,7 +278,7 @@ def test_rename_and_with_name_give_an_entry_point_of_another_name(d):
 
 
 def test_specialize_takes_types_and_expressions(d):
-    """entry.specialize([...]) gives a new entry point; an unknown type is a RuntimeError."""
+    """entry.specialize([...]) takes types and expressions and gives a new entry point; an unknown type is a RuntimeError."""
     entry = d.load_module("session_shapes").entry_point("fill")
     arguments = [spy.SpecializationArg.from_type("float"), spy.SpecializationArg.from_expr("8")]
     assert run(d, d.link_program([entry.module], [entry.specialize(arguments)])) == [8] * 4
@@ -286,7 +288,7 @@ def test_specialize_takes_types_and_expressions(d):
 
 
 def test_additional_source_exports_constants_also_for_numthreads(d):
-    """load_program(..., additional_source=): a separate module linked in."""
+    """load_program(..., additional_source=) links a separate module, which may export constants, also for [numthreads]."""
     for n in (2, 8):
         program = d.load_program("session_values", ["main"], "export static const int N = {}; export static const float SCALE = 2.0;".format(n))
         assert run(d, program, n) == [2.0 * n + i for i in range(n)]
@@ -294,14 +296,14 @@ def test_additional_source_exports_constants_also_for_numthreads(d):
 
 
 def test_additional_source_exports_types(d):
-    """export struct X : I = Y;"""
+    """additional_source may export a type: export struct X : I = Y;"""
     for name, result in (("Square", 9), ("Strip", 30)):
         text = "import session_shapes;\nexport struct Chosen : IShape = {};".format(name)
         assert run(d, d.load_program("session_shapes", ["areas"], text), 1) == [result]
 
 
 def test_linked_modules_supply_externs(d):
-    """link_program, load_from_* and Module(device_module, link=): Modules or SlangModules."""
+    """link_program(), load_from_*() and Module(device_module, link=) take Modules or SlangModules, which supply externs."""
     for load in (d.load_module_from_source, lambda n, s: spy.Module.load_from_source(d, n, s)):
         values = load("linked_values", "export static const int N = 4; export static const float SCALE = 3.0;")
         plain = d.load_module("session_values")
@@ -314,7 +316,7 @@ def test_linked_modules_supply_externs(d):
 
 
 def test_modules_from_text_import_each_other_by_name(d):
-    """Within a session."""
+    """Modules from text import each other by name within a session."""
     first = d.load_module_from_source("first_of_two", "module first_of_two;\npublic int three() { return 3; }")
     second = d.load_module_from_source("second_of_two", "import first_of_two;\nint f() { return three() + 1; }")
     assert first.three() == 3 and second.f() == 4
@@ -323,7 +325,7 @@ def test_modules_from_text_import_each_other_by_name(d):
 
 
 def test_device_module_is_composed(d):
-    """Its source_modules are slangpy's own, the user's, then those linked; .link lists SlangModules."""
+    """Device modules have source_modules: slangpy's own, the user's, then the linked ones; .link lists SlangModules."""
     values = d.load_module_from_source("device_module_values", "export static const int N = 4;")
     m = spy.Module.load_from_file(d, "session_values", link=[values])
     assert m.device_module.is_composed and m.device_module is m.device_module
@@ -335,7 +337,8 @@ def test_device_module_is_composed(d):
 
 
 def test_compose_modules(d):
-    """A SlangModule with is_composed, source_modules, the entry points of all, a layout; module_decl is an exception."""
+    """compose_modules() gives a SlangModule with is_composed, source_modules, the entry points of all modules, and a layout; its
+    module_decl raises an exception."""
     values, more = d.load_module("session_values"), d.load_module_from_source("composed_values", "export static const int N = 4;")
     both = d.compose_modules("both", [values, more, d.load_module("session_shapes")])
     assert isinstance(both, spy.SlangModule) and both.is_composed and both.name == "both"
@@ -350,7 +353,8 @@ def test_compose_modules(d):
 
 
 def test_type_conformances_are_numbered_from_zero_in_their_order(d):
-    """TypeConformance or tuples of 2 or 3; an unknown id acts as the last type listed."""
+    """Conformances are TypeConformance objects or tuples of 2 or 3 items, numbered from zero in their order; an unknown id acts as the
+    last type listed."""
     m = d.load_module("session_shapes")
     strip_first = [spy.TypeConformance("IShape", "Strip"), spy.TypeConformance("IShape", "Square", -1)]
     for conformances, results in ((strip_first, (30, 9, 9)), ([("IShape", "Square"), ("IShape", "Strip", 5)], (9, 30, 30))):
@@ -363,7 +367,7 @@ def test_type_conformances_are_numbered_from_zero_in_their_order(d):
 
 
 def test_wrong_type_conformances_raise_runtime_error(d):
-    """An unknown name, a pair twice or an id twice."""
+    """An unknown name, a pair given twice or an id given twice raises RuntimeError."""
     m = d.load_module("session_shapes")
     for wrong in ([("IShape", "NoSuchType")], [("INothing", "Square")], [("IShape", "Square"), ("IShape", "Square", 3)],
                   [("IShape", "Square", 1), ("IShape", "Strip", 1)]):
@@ -374,7 +378,7 @@ def test_wrong_type_conformances_raise_runtime_error(d):
 
 
 def test_compiler_options_may_be_a_dict_of_some_fields(d):
-    """The others keep their defaults: row major matrices."""
+    """Compiler options that a dict does not name keep their defaults, such as row major matrices."""
     options = spy.SlangCompilerOptions({"defines": {"K": "4"}})
     assert options.matrix_layout == spy.SlangMatrixLayout.row_major and options.matrix_layout.value == 1
     session = d.create_slang_session(compiler_options={"defines": {"K": "4"}, "debug_info": spy.SlangDebugInfoLevel.standard})
@@ -383,7 +387,7 @@ def test_compiler_options_may_be_a_dict_of_some_fields(d):
 
 
 def test_module_logger_hears_how_functions_are_built(d):
-    """Module.logger is None at first and can be set."""
+    """Module.logger is None at first; a logger that is set gets messages about how functions are built."""
     lines = []
 
     class Output(spy.LoggerOutput):
@@ -403,7 +407,7 @@ def test_module_logger_hears_how_functions_are_built(d):
 # >>printing shaders, logs, small things
 
 def test_generated_shaders_are_printed_when_they_are_built(d, capsys):
-    """By Python's stdout: 80 =, the name, mode, bindings and code; not when they are cached."""
+    """Generated shaders are printed to Python's stdout with 80 =, the name, mode, bindings and code; cached ones are not printed."""
     m = spy.Module.load_from_source(d, "printing_module", "float f(float x) { return x + 1; }")
     spy.set_print_generated_shaders(True)
     try:
@@ -416,7 +420,8 @@ def test_generated_shaders_are_printed_when_they_are_built(d, capsys):
 
 
 def test_log_levels_and_lines(tmp_path, capsys):
-    """none < debug < info < warn < error < fatal; none always passes as the bare text; lines are [LEVEL] (name) text."""
+    """Log levels are none < debug < info < warn < error < fatal; a message of level none always passes as bare text; lines are [LEVEL]
+    (name) text."""
     levels = [spy.LogLevel[n] for n in ("none", "debug", "info", "warn", "error", "fatal")]
     assert [int(x) for x in levels] == list(range(6))
     logger = spy.Logger(level=spy.LogLevel.fatal, name="mine", use_default_outputs=False)
@@ -438,7 +443,7 @@ def test_log_levels_and_lines(tmp_path, capsys):
 
 
 def test_sha1_and_timer():
-    """digest is bytes, hex_digest str; Timer.now() is ns."""
+    """A SHA1's digest is bytes and its hex_digest str; Timer.now() is in ns."""
     assert spy.SHA1("abc").hex_digest() == spy.SHA1(b"abc").hex_digest() == "a9993e364706816aba3e25717850c26c9cd0d89d"
     assert spy.SHA1().update("a").update(b"bc").digest() == spy.SHA1("abc").digest() and len(spy.SHA1().digest()) == 20
     start, timer = spy.Timer.now(), spy.Timer()
@@ -448,7 +453,7 @@ def test_sha1_and_timer():
 
 
 def test_flush_print_to_string_is_a_str(folder):
-    """With and without output."""
+    """flush_print_to_string() returns a str, with and without output."""
     device = spy.create_device(enable_print=True)
     assert device.flush_print_to_string() == ""
     spy.Module.load_from_source(device, "printing", "void f(int x) { printf(\"x is %d\\n\", x); }").f(4)
@@ -460,7 +465,7 @@ def test_flush_print_to_string_is_a_str(folder):
 # >>reports, caches, reload
 
 def test_compilation_reports_are_dicts(folder):
-    """program.get_compilation_report(), device.get_compilation_reports()."""
+    """program.get_compilation_report() gives a dict, and device.get_compilation_reports() a list of dicts."""
     device = spy.create_device(enable_compilation_reports=True, include_paths=[folder])
     program = device.load_program("session_values", ["one"], "export static const int N = 3;")
     assert program.get_compilation_report()["entry_point_reports"] == []
@@ -475,7 +480,7 @@ def test_compilation_reports_are_dicts(folder):
 
 
 def test_shader_cache_stats_count_from_zero():
-    """In a new Device."""
+    """The counts of a new Device's shader cache begin at zero."""
     device = spy.create_device()
     stats = device.shader_cache_stats
     assert (stats.entry_count, stats.hit_count, stats.miss_count) == (0, 0, 0)
@@ -483,7 +488,7 @@ def test_shader_cache_stats_count_from_zero():
 
 
 def test_reload_callbacks_have_numbers_and_reload_all_programs_calls_each_once(tmp_path):
-    """register_shader_hot_reload_callback returns an int."""
+    """register_shader_hot_reload_callback() returns an int, and reload_all_programs() calls the callbacks."""
     device = spy.create_device()
     (tmp_path / "again.slang").write_text("int f() { return 1; }")
     m = spy.Module.load_from_file(device, tmp_path / "again.slang")
@@ -502,7 +507,8 @@ def test_reload_callbacks_have_numbers_and_reload_all_programs_calls_each_once(t
 
 
 def test_plain_reflection_objects_are_dead_after_a_reload_and_those_of_module_layout_live_on(tmp_path):
-    """is_valid False, any access RuntimeError; module.layout's types are the same objects with new contents and a larger generation."""
+    """After a reload plain objects of reflection have is_valid False and raise RuntimeError; the types of module.layout are the same
+    objects with new contents and a larger generation."""
     path = tmp_path / "reloaded.slang"
     path.write_text("struct S { float a; }; int f(int x) { return x; }")
     with spy.create_device(spy.DeviceType.vulkan, include_paths=[tmp_path]) as made:
@@ -530,7 +536,8 @@ def test_plain_reflection_objects_are_dead_after_a_reload_and_those_of_module_la
 
 
 def test_native_handles_make_a_second_device_on_the_same_objects(d):
-    """Three entries with type and value; all enum members exist on every system."""
+    """native_handles has three entries with type and value, which make a second device on the same objects; all enum members exist on
+    every system."""
     if d.info.type != spy.DeviceType.vulkan:
         pytest.skip("about Vulkan")
     handles = d.native_handles
@@ -543,7 +550,7 @@ def test_native_handles_make_a_second_device_on_the_same_objects(d):
     for device in (second, first, second):
         m = spy.Module.load_from_source(device, "shared", source)
         assert m.f(np.arange(4, dtype=np.float32)).to_numpy().tolist() == [1, 2, 3, 4]
-    first.close()  # and what uses its objects with it
+    first.close()  # the first device is closed together with the device that uses its objects
     assert second.is_closed
     third = spy.Device(existing_device_handles=handles)
     assert spy.Module.load_from_source(third, "shared", source).f(1.0) == 2
@@ -568,7 +575,7 @@ def test_base_classes_of_native_classes(d):
 
 
 def test_a_device_desc_may_be_a_dict():
-    """Device(desc) and Device(dict)."""
+    """Device(desc) and Device(dict) are the same."""
     for given in (spy.DeviceDesc({"label": "mine"}), {"label": "mine"}):
         device = spy.Device(given)
         assert device.desc.label == "mine" and device.desc.compiler_options is not None
@@ -576,14 +583,14 @@ def test_a_device_desc_may_be_a_dict():
 
 
 def test_functional_modules_import_modules_from_text(d):
-    """Module.load_from_source uses the device's session."""
+    """Module.load_from_source() uses the device's session, so that modules from text import each other."""
     first = spy.Module.load_from_source(d, "text_one", "module text_one;\npublic int five() { return 5; }")
     assert spy.Module.load_from_source(d, "text_two", "import text_one;\nint f() { return five() * 2; }").f() == 10
     assert first.five() == 5
 
 
 def test_standard_modules_of_slang_load_with_experimental_features():
-    """`import slang.neural`, where the library has its standard modules beside it."""
+    """`import slang.neural` works with experimental features, if the library has its standard modules beside it."""
     import glob
     import subprocess
 

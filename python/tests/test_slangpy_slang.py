@@ -1,7 +1,5 @@
-"""What Slang code names after `import slangpy;`, as scripts and .slang files written for SlangPy do.
-
-References are numpy and derivatives worked out by hand.
-"""
+"""Names that Slang code uses after `import slangpy;`, as scripts and .slang files written for SlangPy do, compared with numpy and with
+derivatives written by hand."""
 import numpy as np
 import pytest
 
@@ -274,7 +272,8 @@ def test_load_once_and_load_uniform_take_arrays_vectors_and_ints(device, derivat
 
 
 def test_a_derivative_of_ones_own_adds_to_grad_out(device, derivatives):
-    """A function's own backward derivative adds to the DiffTensor's `_grad_out`, an AtomicTensor, and nothing else is added."""
+    """A backward derivative that the function defines itself adds to the DiffTensor's `_grad_out`, an AtomicTensor, and nothing else is
+    added."""
     a, result = numbers(device, 1, 2, 3).with_grads(), numbers(device, 0, 0, 0).with_grads()
     result.grad_in.copy_from_numpy(np.array([1, 2, 3], np.float32))
     derivatives.hundredfold.bwds(a, spy.grid((3,)), _result=result)
@@ -282,7 +281,7 @@ def test_a_derivative_of_ones_own_adds_to_grad_out(device, derivatives):
 
 
 def test_a_derivative_of_ones_own_reads_grad_in(device, derivatives):
-    """A function's own backward derivative reads the gradient of a WDiffTensor as `_grad_in`."""
+    """A backward derivative that the function defines itself reads the gradient of a WDiffTensor as `_grad_in`."""
     x, a = numbers(device, 1, 2, 3).with_grads(), numbers(device, 0, 0, 0).with_grads()
     a.grad_in.copy_from_numpy(np.array([1, 2, 3], np.float32))
     derivatives.put.bwds(x, a, spy.grid((3,)))
@@ -349,7 +348,7 @@ def context(device):
 
 
 def test_vectors_arrays_and_matrices_are_arrays_of_known_size(context):
-    """ISizedArray<T, D> is implemented by Array, vector and, of rows, matrix."""
+    """Array and vector implement ISizedArray<T, D>, and so does matrix, whose elements are rows."""
     assert context.of_vector(spy.float3(1, 2, 3)) == 13 and context.of_array([1.0, 2.0, 3.0]) == 13
     assert list(context.of_matrix(spy.float2x2([1, 2, 3, 4]))) == [3, 4]
 
@@ -399,7 +398,7 @@ def test_names_are_found_in_imported_and_included_files_and_parts_of_modules(dev
 
 
 def test_own_types_of_slangpys_names_are_the_scripts_own(device):
-    """A text that declares a type of such a name itself gets no module for it."""
+    """If a text declares a type with a name of slangpy's, the module of that type is not imported for it."""
     m = spy.Module.load_from_source(device, "own_names", """
 import slangpy;
 struct ValueRef { float value; };

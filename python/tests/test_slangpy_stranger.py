@@ -1,4 +1,4 @@
-"""What scripts written for SlangPy met that nobody had thought of: one test for each cause that was mended."""
+"""One test for each fault that scripts written for SlangPy showed and that has been mended."""
 import numpy as np
 import pytest
 
@@ -29,7 +29,7 @@ def m(load):
 
 
 def test_bwds_writes_the_gradients_of_numbers_whatever_the_pairs_held(m):
-    """`.grad` of the input pairs is written: floatDiffPair(x) begins with 1, and that is not added to."""
+    """bwds() writes .grad of the input pairs and does not add to it: the gradient of floatDiffPair(x) is 1 before."""
     a, b = floatDiffPair(3.0), floatDiffPair(0.5)
     for _ in range(2):
         m.f.bwds(a, b, floatDiffPair(0.0, 1.0))
@@ -46,7 +46,8 @@ def test_a_dict_with_a_read_only_buffer_can_be_packed(m, device):
 
 
 def test_a_logger_hears_of_modules_whose_names_are_no_identifiers(device):
-    """Scripts name modules by a hash of their text, which may begin with a digit."""
+    """A logger gets messages of modules whose names are not identifiers: scripts name modules by a hash of their text, which may begin
+    with a digit."""
     lines = []
 
     class Output(spy.LoggerOutput):
@@ -62,13 +63,13 @@ def test_a_logger_hears_of_modules_whose_names_are_no_identifiers(device):
 
 
 def test_buffers_tell_their_memory_usage(device):
-    """DeviceChild.memory_usage: bytes on the device and on the host."""
+    """A buffer's memory_usage has its bytes on the device and on the host."""
     buffer = device.create_buffer(size=64, usage=spy.BufferUsage.shader_resource)
     assert (buffer.memory_usage.device, buffer.memory_usage.host) == (64, 0)
 
 
 def test_buffers_without_a_type_go_to_structured_buffers_of_structs(m, device):
-    """A Buffer goes whole to buffer parameters: made by size, by struct_size, or a tensor's storage."""
+    """A Buffer without a type goes whole to StructuredBuffers of structs: made by size, by struct_size, or as a tensor's storage."""
     usage = spy.BufferUsage.shader_resource | spy.BufferUsage.unordered_access
     points = spy.Tensor.empty(device, (3,), m.Point)
     cursor = points.cursor()

@@ -1,5 +1,5 @@
-"""Calls, raw dispatches, cursors, buffers, reflection and linking as a stranger's scripts use them, who knows only SlangPy's public
-interface. References are numpy's or plain Python's."""
+"""Calls, raw dispatches, cursors, buffers, reflection and linking in scripts whose author knows only SlangPy's public interface.
+References are numpy's or plain Python's."""
 import gc
 import math
 

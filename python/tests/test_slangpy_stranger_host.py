@@ -1,4 +1,4 @@
-"""What a script sees of the package without a call: facts of SlangPy that were found by running the same lines on both."""
+"""Facts of the package that a script sees without a call. They were found by running the same lines on SlangPy and on slangpy."""
 import numpy as np
 import pytest
 
@@ -60,7 +60,7 @@ def test_errors_of_arguments_are_runtime_errors(device, call):
 
 
 def test_entry_points_need_not_be_public(device):
-    """They are compiled where they stand, in a module with a `module` line or `public` declarations, too."""
+    """Entry points that are not public are compiled in their module, also if it has a `module` line or `public` declarations."""
     b = device.create_buffer(size=64, struct_size=4, usage=spy.BufferUsage.unordered_access)
     raw = device.load_module_from_source("private_raw", PRIVATE.format("raw"))
     assert [e.name for e in raw.entry_points] == ["main"]
@@ -74,7 +74,7 @@ def test_entry_points_need_not_be_public(device):
 
 
 def test_a_texture_of_fewer_channels_is_read_as_one_of_four(device, m):
-    """Absent channels are 0, and alpha is 1."""
+    """A texture of fewer channels reads 0 for missing colors and 1 for a missing alpha."""
     t = device.create_texture(format=spy.Format.r32_float, width=2, height=2, usage=spy.TextureUsage.shader_resource, data=np.full((2, 2), 0.25, np.float32))
     assert m.sample(t, device.create_sampler(), spy.float2(0.5)) == spy.float4(0.25, 0, 0, 1)
     ints = device.create_texture(format=spy.Format.rgba32_uint, width=2, height=2, usage=spy.TextureUsage.shader_resource)
@@ -114,7 +114,7 @@ def test_star_imports_of_the_native_paths():
 
 
 def test_bitmaps_of_textures(device):
-    """One channel is r, and colors are in sRGB if the format says so."""
+    """A texture of one channel becomes a bitmap of r; colors are in sRGB if the texture's format says so."""
     def bitmap(format, **sizes):
         return device.create_texture(format=format, width=4, height=2, usage=spy.TextureUsage.shader_resource, **sizes).to_bitmap()
 

@@ -1,5 +1,5 @@
-"""Textures as a stranger's scripts use them, who knows only SlangPy's public interface: shaders that read and write every form of texture,
-sub-resources, odd sizes, uploads of every kind, blits, mips, loaders. References are numpy's."""
+"""Textures as scripts use them whose author knows only SlangPy's public interface: shaders that read and write every form of texture,
+sub-resources, odd sizes, uploads of all types, blits, mips, loaders. References are numpy's."""
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""Functions over every element type and form, as a tester writes them: by table, each against numpy."""
+"""Functions over every element type, in a table of types, compared with numpy."""
 import numpy as np
 import pytest
 
@@ -12,7 +12,7 @@ FORMS = {"{}": (), "vector<{},3>": (3,), "{}[4]": (4,), "matrix<{},2,3>": (2, 3)
 
 @pytest.fixture(scope="module")
 def of_types(load):
-    """One module with a function `same` for every type and form."""
+    """Returns one module with a function `same` for every type."""
     types = [form.format(t) for t in NUMPY for form in FORMS if "matrix" not in form or t in ("int", "uint", "half", "float", "double")]
     names = {t: "same_{}".format(i) for i, t in enumerate(types)}
     return load("\n".join("{0} {1}({0} a) {{ return a; }}".format(t, n) for t, n in names.items())), names
@@ -21,7 +21,7 @@ def of_types(load):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("scalar", ["int8_t", "int", "uint64_t", "half", "float", "double", "bool"])
 def test_values_go_through_unchanged(of_types, device, scalar, form):
-    """As a tensor, a view of it, and an array: the element's shape follows the call's."""
+    """A tensor, a view and an array of each type go through a function unchanged: the element's shape follows the call's."""
     module, names = of_types
     name = form.format(scalar)
     if name not in names:
@@ -39,7 +39,7 @@ def test_values_go_through_unchanged(of_types, device, scalar, form):
 
 @pytest.mark.parametrize("scalar", list(NUMPY)[:-1])
 def test_sums_of_each_scalar_type(load, device, scalar):
-    """Scalars give int or float, tensors give tensors of the type."""
+    """Sums of scalars give int or float, and sums of tensors give tensors of the type."""
     add = load("{0} add({0} a, {0} b) {{ return {0}(a + b); }}".format(scalar)).add
     assert add(5, 7) == 12
     a, b = np.arange(12, dtype=NUMPY[scalar]).reshape(3, 4), np.full((3, 4), 3, NUMPY[scalar])
@@ -69,7 +69,7 @@ int of_int(int a) { return a; }
 """
 
 
-HERE = [] # the device
+HERE = [] # the device, in a list
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def zeros(*shape, dtype=float):
     ("of_int", lambda: True, "int", ()),
 ])
 def test_what_an_argument_becomes(bindings, name, make, expected, mapping):
-    """debug_build_call_data(): the type that an element has and the dimensions that are run over."""
+    """debug_build_call_data() gives the element type of each argument and the dimensions that the call runs over."""
     data = bindings.require_function(name).debug_build_call_data(make())
     bound = data.debug_only_bindings.args[0]
     assert expected is None or bound.vector_type.full_name.replace(", ", ",") == expected
@@ -106,7 +106,7 @@ def test_what_an_argument_becomes(bindings, name, make, expected, mapping):
 
 @pytest.mark.parametrize("shape", [(3,), (3, 4)])
 def test_gradients_of_matrices_and_vectors(load, device, shape):
-    """d(Mv): the transposed product and the outer product."""
+    """The gradients of a product Mv are the transposed product and the outer product."""
     f = load("[Differentiable] float3 f(float3x3 m, float3 v) { return mul(m, v); }").f
     m, v, seed = (np.random.rand(*shape, *s).astype(np.float32) for s in ((3, 3), (3,), (3,)))
     tm, tv = Tensor.empty(device, shape, spy.float3x3), Tensor.empty(device, shape, float3)

@@ -1,4 +1,4 @@
-"""Textures: what SlangPy's scripts rely on. Tests that need textures of the library are skipped, by name, while it has none."""
+"""Textures as SlangPy's scripts use them. Each test that needs something the library lacks is skipped, and says so."""
 import numpy as np
 import pytest
 

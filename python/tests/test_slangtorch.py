@@ -1,4 +1,5 @@
-"""slang-torch's interface (U1 to U3, U5, U6): on the driver without a GPU, which says what each launch got; kernels are compiled by NVRTC."""
+"""slang-torch's interface (U1 to U3, U5, U6) on the driver without a GPU, which tells the arguments of each launch. NVRTC compiles the
+kernels."""
 import pytest
 
 from test_cuda_arrays import arrays, fake  # noqa: F401
@@ -42,7 +43,7 @@ def kernels(arrays):  # noqa: F811
 
 
 def test_kernels_are_launched_by_keywords(kernels):
-    """launchRaw, launchTotal, autoLaunch; the kernel gets the arrays themselves. (Features U1, U5.)"""
+    """launchRaw(), launchTotal() and autoLaunch() give the kernel the memory of the arrays themselves. (Features U1, U5.)"""
     kernels("""
 launch = m.twice(input=a, output=b)
 assert not blocks
@@ -59,7 +60,7 @@ assert spy.loadModule(path, defines={"FACTOR": 2}, device=d) is m and spy.loadMo
 
 
 def test_derivatives_take_pairs(kernels):
-    """Fwd and bwd are kernels of their own; a pair for each DiffTensorView. (Feature U3.)"""
+    """fwd and bwd are kernels of their own, which take a pair for each DiffTensorView. (Feature U3.)"""
     kernels("""
 m.square(input=a, output=b).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
 assert places(blocks.pop()) == [256, 512]
@@ -75,7 +76,7 @@ raises(TypeError, "square.bwd: argument 'input': expected (value, gradient) for 
 
 
 def test_structs_by_named_tuples_dicts_and_tuples(kernels):
-    """Errors are TypeError and ValueError. (Feature U6.)"""
+    """Structs are passed as named tuples, dicts and tuples; wrong ones raise TypeError and ValueError. (Feature U6.)"""
     kernels("""
 i = Fast((8,), dtype=(0, 32, 1), at=2048)
 for mesh in (m.Mesh(vertices=a, indices=i), {"vertices": a, "indices": i}, (a, i)):
@@ -88,7 +89,7 @@ raises(TypeError, "expected a named tuple, dict or tuple for Mesh", m.process, m
 
 
 def test_misuse_teaches(kernels):
-    """Kernels take only keywords and tuples of 3 ints, and one that is never launched gives a warning. (Feature U1.)"""
+    """Kernels take only keywords and tuples of 3 ints, and a kernel that is never launched gives a warning. (Feature U1.)"""
     kernels("""
 raises(TypeError, "twice: expected keyword arguments alone (input, output), got 2 by position", m.twice, a, b)
 raises(TypeError, "missing arguments: output; unknown arguments: other", m.twice, input=a, other=b)
@@ -105,8 +106,8 @@ raises(FileNotFoundError, "there is no file", spy.loadModule, "nowhere.slang", d
 
 
 def test_bad_arguments_are_named(kernels):
-    """Tensors elsewhere, of another type or rank, gradients that do not fit, kernels without a derivative, too many threads: nothing is
-    launched."""
+    """Tensors on another device, of another type or rank, gradients that do not fit, kernels without a derivative and too many threads
+    are errors that name the argument; nothing is launched."""
     kernels("""
 import numpy as np
 run = lambda launch: launch.launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
@@ -146,7 +147,7 @@ assert len(blocks) == 3
 
 
 def test_a_launch_keeps_its_tensors(kernels):
-    """An argument that nobody else holds lives until the launch."""
+    """An argument without other references lives until the launch."""
     kernels("""
 import weakref
 kept = Fast((8,), at=4096)

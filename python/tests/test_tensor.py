@@ -1,4 +1,5 @@
-"""Tensors: making them, views, host copies, cursors, export: B2-B4, B6-B11, L-rows' host side; numpy is the reference."""
+"""Tensors: creation, views, host copies, cursors and export, compared with numpy. Features B2-B4, B6-B11, and what Slang's tensor types
+need on the host."""
 import ctypes
 import gc
 import sys
@@ -75,7 +76,7 @@ def test_ways_to_make_one(device, make):
 
 
 def test_keywords(device):
-    """Arguments by the names that SlangPy gives them."""
+    """The functions that make tensors take arguments by SlangPy's names."""
     tensor = spy.Tensor.empty(device=device, shape=(2, 3), dtype="float", usage=None, memory_type=None)
     tensor.copy_from_numpy(data=numbers((2, 3)))
     tensor.from_numpy(data=numbers((2, 3)))
@@ -93,7 +94,7 @@ def test_keywords(device):
 
 @pytest.mark.parametrize("wrap", [spy.NDBuffer, spy.Tensor])
 def test_wrapping_an_array(device, monkeypatch, wrap):
-    """NDBuffer(array), on the current device. (Feature T3.)"""
+    """NDBuffer(array) makes a tensor on the current device. (Feature T3.)"""
     monkeypatch.setattr(spy, "current_device", lambda: device, raising=False)
     a = numbers((3, 2))
     made = wrap(a)
@@ -102,7 +103,7 @@ def test_wrapping_an_array(device, monkeypatch, wrap):
 
 
 def test_tensor_over_storage(device):
-    """A view of another tensor's memory with a type, strides and offset of its own. (Feature B2.)"""
+    """A tensor over another tensor's memory may have a type, strides and offset of its own. (Feature B2.)"""
     storage = spy.Tensor.from_numpy(device, numbers(24))
     tensor = spy.Tensor(storage, "float", (3, 2), strides=(6, 3), offset=2)
     expected = np.lib.stride_tricks.as_strided(numbers(24)[2:], (3, 2), (24, 12))
@@ -161,7 +162,8 @@ def test_making_refuses(device, make, exception, text):
 ])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
 def test_compound_elements(device, name, dtype, inner, shape):
-    """Vectors, matrices and arrays are further dimensions on the host, and flatten_dtype() makes them so on the device. (Features B6, B10.)"""
+    """Elements that are vectors, matrices and arrays have further dimensions on the host, and flatten_dtype() gives them to the tensor.
+    (Features B6, B10.)"""
     a = numbers(shape + inner, dtype, seed=len(name))
     tensor = spy.Tensor.from_numpy(device, a, dtype=name)
     assert tensor.shape == shape
@@ -174,7 +176,7 @@ def test_compound_elements(device, name, dtype, inner, shape):
 
 def mixed_image(module, device, shape):
     rng = np.random.default_rng(4)
-    a = spy.Tensor.zeros(device, shape, module.Mixed).to_numpy()
+    a = spy.Tensor.zeros(device, shape, module.Mixed).to_numpy(structured=True)
     for name in ("position", "kind", "m", "flag", "h", "d", "l", "table"):
         a[name] = rng.integers(0, 2 if name == "flag" else 50, a[name].shape)
     a["inner"]["a"], a["inner"]["b"] = rng.random(a["inner"]["a"].shape), rng.integers(-5, 5, a["inner"]["b"].shape)
@@ -183,29 +185,29 @@ def mixed_image(module, device, shape):
 
 @pytest.mark.parametrize("shape", [(), (5,), (2, 3), (0,)])
 def test_structs_are_structured_arrays(device, module, shape):
-    """Nested structs, arrays of structs, every scalar type; C's layout. (Feature B6.)"""
+    """Nested structs, arrays of structs and every scalar type become structured arrays in C's layout. (Feature B6.)"""
     a = mixed_image(module, device, shape)
     assert a.dtype.names == ("position", "kind", "inner", "m", "flag", "h", "d", "l", "table")
     assert a.dtype["table"].shape == (3, 2) and a.dtype["inner"].base.names == ("a", "b")
     tensor = spy.Tensor.empty(device, shape, module.Mixed)
     tensor.copy_from_numpy(a)
-    back = tensor.to_numpy()
+    back = tensor.to_numpy(structured=True)
     for name in a.dtype.names:
         np.testing.assert_array_equal(back[name], a[name])
 
 
 def test_struct_image_views_as_floats(device, module):
-    """As SlangPy's documentation does: to_numpy().view(float32)."""
+    """to_numpy().view(float32) shows an image of structs as floats, as in SlangPy's documentation."""
     tensor = spy.Tensor.from_numpy(device, numbers((2, 3, 3)), dtype=module.Pixel)
     assert tensor.shape == (2, 3)
     np.testing.assert_array_equal(tensor.to_numpy().view(np.float32).reshape(2, 3, 3), numbers((2, 3, 3)))
 
 
 def test_copy_from_numpy_counts_numbers(device, module):
-    """As many numbers, whatever the shape. (Features B6, P16.)"""
+    """copy_from_numpy() needs as many numbers as the tensor has, in any shape. (Features B6, P16.)"""
     tensor = spy.Tensor.zeros(device, (4, 4), module.Pixel)
     tensor.from_numpy(numbers(48, "f8"))
-    np.testing.assert_array_equal(tensor.flatten_dtype().to_numpy().reshape(-1), numbers(48))
+    np.testing.assert_array_equal(tensor.flatten_dtype().to_numpy(structured=True).reshape(-1), numbers(48))
     with pytest.raises(ValueError, match="from_numpy: Shape mismatch: expected 48 numbers, got 49"):
         tensor.from_numpy(numbers(49))
 
@@ -213,9 +215,13 @@ def test_copy_from_numpy_counts_numbers(device, module):
 def test_copy_from_numpy_into_views(device):
     a = np.zeros((4, 6), "f4")
     tensor = spy.Tensor.from_numpy(device, a)
-    tensor[1:3, ::2].copy_from_numpy(numbers((2, 3)))
+    with pytest.raises(RuntimeError, match="the tensor must be contiguous"):
+        tensor[1:3, ::2].copy_from_numpy(numbers((2, 3)))
+    with pytest.raises(RuntimeError, match="the array must be contiguous"):
+        tensor.copy_from_numpy(numbers((4, 12))[:, ::2])
+    tensor[1:3, ::2].from_numpy(numbers((2, 3)))
     a[1:3, ::2] = numbers((2, 3))
-    np.testing.assert_array_equal(tensor.to_numpy(), a)
+    np.testing.assert_array_equal(tensor.to_numpy(structured=True), a)
 
 
 def test_tensors_as_arrays_of_others(device):
@@ -248,7 +254,7 @@ def random_index(rng, shape):
 
 @pytest.mark.parametrize("seed", range(25))
 def test_random_indices(device, seed):
-    """Basic indexing as numpy's, twice over. (Feature B7.)"""
+    """Basic indexing, applied twice, equals numpy's. (Feature B7.)"""
     rng = np.random.default_rng(seed)
     shape = tuple(int(n) for n in rng.integers(1, 7, rng.integers(1, 5)))
     a = numbers(shape, "i4", seed)
@@ -298,9 +304,9 @@ def test_view_as_another_type(device, module):
     tensor = spy.Tensor.from_numpy(device, a)
     vectors = tensor.view((4,), dtype="float3")
     assert vectors.dtype.name == "float3"
-    np.testing.assert_array_equal(vectors.to_numpy(), a)
+    np.testing.assert_array_equal(vectors.to_numpy(structured=True), a)
     pixels = tensor.view((4,), dtype=module.Pixel)
-    np.testing.assert_array_equal(pixels.to_numpy()["g"], a[:, 1])
+    np.testing.assert_array_equal(pixels.to_numpy(structured=True)["g"], a[:, 1])
 
 
 def test_views_share_memory_and_keep_it(device):
@@ -364,7 +370,7 @@ def test_iteration(device):
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (1,) * 8, (2,) * 8, (1, 70000), (70000, 1)])
 def test_odd_sizes(device, module, shape):
-    """Rank 0, rank 8, sizes of 0, more than 65,535 elements in a dimension."""
+    """Tensors may have rank 0, rank 8, sizes of 0, and more than 65,535 elements in a dimension."""
     a = numbers(shape)
     tensor = spy.Tensor.from_numpy(device, a)
     assert tensor.shape == shape and tensor.element_count == a.size
@@ -379,12 +385,12 @@ def test_odd_sizes(device, module, shape):
 
 @pytest.mark.parametrize("dtype", ["float", "float3", "bool", "Mixed"])
 def test_clear(device, module, dtype):
-    """A view clears all the memory that it is part of, as SlangPy's does, and nothing else. (Feature B9.)"""
+    """clear() of a view clears all the memory that it is part of, as SlangPy's does, and nothing else. (Feature B9.)"""
     tensor, other = (spy.Tensor.empty(device, (3, 4), module.Mixed if dtype == "Mixed" else dtype) for i in range(2))
     for t in (tensor, other):
-        t.copy_from_numpy(np.ones(tensor.to_numpy().nbytes, "u1") if dtype == "Mixed" else np.ones(tensor.to_numpy().size))
+        t.copy_from_numpy(np.ones(tensor.to_numpy().nbytes, "u1") if dtype == "Mixed" else np.ones(tensor.to_numpy().size, bool if dtype == "bool" else "f4"))
     tensor[:, 1:3].clear()
-    raw, kept = (np.ascontiguousarray(t.to_numpy()).view("u1").reshape(3, 4, -1) for t in (tensor, other))
+    raw, kept = (np.ascontiguousarray(t.to_numpy(structured=True)).view("u1").reshape(3, 4, -1) for t in (tensor, other))
     assert not raw.any() and all(kept[i, k].any() for i in range(3) for k in range(4))
 
 
@@ -393,11 +399,11 @@ def test_clear(device, module, dtype):
 @pytest.mark.parametrize("name", SCALARS)
 @pytest.mark.parametrize("versioned", [True, False])
 def test_dlpack_of_each_type(device, name, versioned):
-    """DLPack without torch: numpy reads versioned and unversioned capsules. (Feature T3.)"""
+    """numpy reads versioned and unversioned DLPack capsules of each type. (Feature T3.)"""
     a = numbers((3, 4), SCALARS[name])[:, ::2]
     tensor = spy.Tensor.from_numpy(device, a)
 
-    class Holder:  # numpy asks for the version that we choose
+    class Holder:  # passes numpy's max_version on only if `versioned` is set
         def __dlpack__(self, stream=None, **keywords):
             return tensor.__dlpack__(stream=stream, **(keywords if versioned else {}))
 
@@ -422,7 +428,7 @@ def test_dlpack_is_a_copy(device):
 
 
 def test_dlpack_capsules_own_their_memory(device):
-    """Unconsumed capsules free it; consumed ones do not."""
+    """A DLPack capsule frees its memory if it is not consumed; a consumed one does not."""
     tensor = spy.Tensor.zeros(device, (2000, 2000))
     before = memory()
     for i in range(40):
@@ -460,7 +466,7 @@ def test_dlpack_of_structs(device, module):
 
 
 def test_asarray(device, module):
-    """np.asarray and its like by __array__."""
+    """np.asarray() and similar functions convert a tensor by __array__()."""
     a = numbers((2, 3))
     tensor = spy.Tensor.from_numpy(device, a)
     np.testing.assert_array_equal(np.asarray(tensor), a)
@@ -472,7 +478,7 @@ def test_asarray(device, module):
 
 
 def test_to_torch_without_torch(device, monkeypatch):
-    """ImportError that says what to do. (Features T3, T4.)"""
+    """Without torch to_torch() raises an ImportError that says what to do. (Features T3, T4.)"""
     monkeypatch.setitem(sys.modules, "torch", None)
     for method in (spy.Tensor.to_torch, spy.Tensor.torch):
         with pytest.raises(ImportError, match="pip install torch"):
@@ -480,7 +486,7 @@ def test_to_torch_without_torch(device, monkeypatch):
 
 
 def test_to_torch_by_dlpack(device, monkeypatch):
-    """torch.from_dlpack gets the tensor; a stand-in that follows torch's protocol. (Feature T3.)"""
+    """to_torch() gives the tensor to torch.from_dlpack(); a stand-in for torch follows torch's protocol. (Feature T3.)"""
     def from_dlpack(source):
         assert source.__dlpack_device__()[0] == 1
         capsule = source.__dlpack__(stream=None, max_version=(1, 0))
@@ -515,7 +521,7 @@ def test_repr_reads_nothing(device, module):
 
 
 def test_uniforms(device, module):
-    """A dict to look at that stands for the tensor in a dispatch or call. (Features B9, B16.)"""
+    """uniforms() gives a dict that can be looked at, and that stands for the tensor in a dispatch or call. (Features B9, B16.)"""
     a = numbers((4, 6))
     tensor = spy.Tensor.from_numpy(device, a)[1:, ::2]
     uniforms = tensor.uniforms()
@@ -525,7 +531,7 @@ def test_uniforms(device, module):
 
 
 class FakeImage:
-    """What load_from_image() needs of Pillow's images."""
+    """An object with the members of Pillow's images that load_from_image() uses."""
 
     def __init__(self, a, mode="RGB"):
         self.a, self.mode, self.info = a, mode, {}
@@ -543,7 +549,7 @@ class FakeImage:
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", ["u1", "u2", "f4"])
 def test_load_from_image(device, monkeypatch, channels, dtype):
-    """By a stand-in for Pillow. (Feature B9.)"""
+    """load_from_image() converts images; a stand-in serves for Pillow's. (Feature B9.)"""
     a = numbers((4, 5, channels), dtype) if channels > 1 else numbers((4, 5), dtype)
     unit = a.astype("f4") / (1 if dtype == "f4" else np.iinfo(dtype).max)
     package = types.ModuleType("PIL")
@@ -575,7 +581,7 @@ def test_load_from_image_without_pillow(device, monkeypatch):
 # >>cursors
 
 def test_cursor_fields(device, module):
-    """Nested paths, dicts, vectors; apply() uploads what was written. (Feature B8.)"""
+    """A cursor writes nested paths, dicts and vectors; apply() uploads the values. (Feature B8.)"""
     tensor = spy.Tensor.zeros(device, (2, 3), module.Mixed)
     cursor = tensor.cursor()
     assert len(cursor) == 6 and cursor.element_count == 6 and cursor.element_type.name == "Mixed" and cursor.resource is tensor
@@ -585,9 +591,9 @@ def test_cursor_fields(device, module):
     cursor[1]["inner[0].b"] = -7
     cursor[4].write({"kind": 200, "flag": True, "m": [[1, 2, 3], [4, 5, 6]], "table": np.arange(6).reshape(3, 2), "l": -2**40})
     cursor[4].inner.write([{"a": (1, 2, 3), "b": 4}, {"a": np.array([5, 6, 7]), "b": 8}])
-    assert not tensor.to_numpy()["kind"].any()
+    assert not tensor.to_numpy(structured=True)["kind"].any()
     cursor.apply()
-    a = tensor.to_numpy().reshape(-1)
+    a = tensor.to_numpy(structured=True).reshape(-1)
     assert a["position"][1].tolist() == [1, 2, 3] and a["inner"][1]["a"].tolist() == [[0, 0, 0], [0, 5, 0]] and a["inner"][1]["b"].tolist() == [-7, 0]
     assert a["kind"].tolist() == [0, 0, 0, 0, 200, 0] and a["flag"][4] and a["l"][4] == -2**40
     assert a["m"][4].tolist() == [[1, 2, 3], [4, 5, 6]] and a["table"][4].tolist() == [[0, 1], [2, 3], [4, 5]]
@@ -622,7 +628,7 @@ def test_cursor_of_scalars(device, name, dtype):
 
 
 def test_cursor_ranges(device):
-    """start and count; elements outside stay untouched; strided views too."""
+    """A cursor over `start` and `count` leaves the elements outside as they were, also in strided views."""
     a = numbers((4, 6), "i4")
     tensor = spy.Tensor.from_numpy(device, a)
     view = tensor[::2, ::-2]
@@ -643,15 +649,15 @@ def test_cursor_load_and_copies(device, module):
     cursor = tensor.cursor()
     place = cursor[1].g
     place.write(4)
-    tensor.copy_from_numpy(np.arange(9))
+    tensor.copy_from_numpy(np.arange(9, dtype="f4"))
     cursor.load()
     assert place.read() == 4 and cursor[2].read() == {"r": 6, "g": 7, "b": 8}
     place.write(-4)
     cursor.apply()
-    assert tensor.to_numpy()["g"].tolist() == [1, -4, 7]
+    assert tensor.to_numpy(structured=True)["g"].tolist() == [1, -4, 7]
     cursor.copy_from_numpy(np.array([(9, 8, 7)] * 3, [("b", "f4"), ("g", "i4"), ("r", "f8")]))
     cursor.apply()
-    assert tensor.to_numpy().tolist() == [(7, 8, 9)] * 3
+    assert tensor.to_numpy(structured=True).tolist() == [(7, 8, 9)] * 3
     cursor[0].set_data(np.array([1, 2, 3], "f4").tobytes())
     assert cursor[0].read() == {"r": 1, "g": 2, "b": 3} and cursor.to_numpy()[:12].view("f4").tolist() == [1, 2, 3] and cursor.element_size == 12
 
@@ -700,9 +706,9 @@ def test_cursor_of_a_buffer(device, module):
     with pytest.raises(TypeError, match="expected elements of a type, got bytes of none"):
         memory.cursor()
     pixels = memory.view((2,), dtype=module.Pixel)
-    pixels.copy_from_numpy(np.arange(6))
-    assert type(pixels) is spy.Tensor and spy.Tensor(memory, "float", (6,)).to_numpy().tolist() == [0, 1, 2, 3, 4, 5]
-    assert type(memory[4:8]) is spy.Tensor and memory[4:8].to_numpy().nbytes == 4
+    pixels.copy_from_numpy(np.arange(6, dtype="f4"))
+    assert type(pixels) is spy.Tensor and spy.Tensor(memory, "float", (6,)).to_numpy(structured=True).tolist() == [0, 1, 2, 3, 4, 5]
+    assert type(memory[4:8]) is spy.Tensor and memory[4:8].to_numpy(structured=True).nbytes == 4
 
 
 def test_cursor_values_are_value_types(device):
@@ -724,7 +730,7 @@ def test_cursor_outlives_its_tensor(device):
 # >>the end
 
 def test_use_after_close(module):
-    """A closed device: everything raises, nothing crashes."""
+    """Every use of a tensor of a closed device raises an error, and nothing crashes."""
     device = spy.create_device()
     own = spy.Module.load_from_source(device, "closed", SOURCE)
     tensor, view = spy.Tensor.zeros(device, (2, 3)), spy.Tensor.zeros(device, (4,), own.Pixel)[1:]
@@ -747,7 +753,8 @@ def test_use_after_close(module):
 
 
 def test_shown_with_values(device):
-    """The last line of a notebook's cell shows values, as print() does; elsewhere a repr does not use the GPU. (Features B11, W9.)"""
+    """The last line of a notebook's cell shows a tensor's values, as print() does; elsewhere repr() does not use the GPU. (Features B11,
+    W9.)"""
     t = spy.Tensor.from_numpy(device, np.float32([[1.5, 2], [3, 4]]))
     assert "1.5" in t._repr_html_() and t._repr_html_() == "<pre>{}</pre>".format(t)
     shown = []
@@ -760,13 +767,13 @@ def test_shown_with_values(device):
 
 
 def test_compared_by_identity(device):
-    """== asks which object it is, and warns where values were meant; lists, sets and dicts of tensors work. (Feature B2.)"""
+    """== of tensors compares identity, and warns if values were meant; lists, sets and dicts of tensors work. (Feature B2.)"""
     t, u = spy.Tensor.zeros(device, (2,)), spy.NDBuffer(device, dtype=float, shape=(2,))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert t == t and not t != t and t != None and t != "a" and not t == object()  # noqa: E711
         assert t in [t, u] and {t: 1, u: 2}[u] == 2 and len({t, u, t}) == 2 and [u, t].index(u) == 0 and hash(t) == hash(t)
-        np.testing.assert_array_equal(t == np.zeros(2), [True, True])  # numpy's own
+        np.testing.assert_array_equal(t == np.zeros(2), [True, True])  # numpy's own comparison
     for other in (0, 0.0, [0, 0], (0, 0), u, spy.float2(0)):
         for compare, answer in ((lambda: t == other, False), (lambda: t != other, True), (lambda: other == t, False)):
             with pytest.warns(RuntimeWarning, match=r"Tensor: [=!]= compares which object it is, and not the elements: write tensor.to_numpy\(\)"):
@@ -781,11 +788,11 @@ def test_compared_by_identity(device):
 # >>memory of large arrays
 
 def test_large_arrays_take_memory_of_earlier_ones(device):
-    """Memory goes from an array that has gone to the next one, and never from one that is still there, or a view of it."""
+    """A large array may get the memory of an earlier array that has gone, and never that of an array or view that still exists."""
     count = 5 << 20  # 20 MiB
     data = numbers(count)
     tensor = spy.Tensor.from_numpy(device, data)
-    spy.Tensor.zeros(device, (1,), "float").to_numpy()  # small ones come from numpy
+    spy.Tensor.zeros(device, (1,), "float").to_numpy()  # small arrays get their memory from numpy
     first = tensor.to_numpy()
     second = tensor.to_numpy()
     place = first.ctypes.data
@@ -799,9 +806,9 @@ def test_large_arrays_take_memory_of_earlier_ones(device):
     np.testing.assert_array_equal(view, data.reshape(-1, 4)[1:, 2])
     np.testing.assert_array_equal(second, data)
     del view, third
-    fourth = tensor.to_numpy()  # the latest that has gone
+    fourth = tensor.to_numpy()  # takes the memory of the array that was released last
     np.testing.assert_array_equal(fourth, data)
-    fifth = spy.Tensor.from_numpy(device, data[: count * 9 // 10]).to_numpy()  # fits into the other one
+    fifth = spy.Tensor.from_numpy(device, data[: count * 9 // 10]).to_numpy()  # fits into the memory of the other released array
     assert place in (fourth.ctypes.data, fifth.ctypes.data)
     np.testing.assert_array_equal(fifth, data[: count * 9 // 10])
     sixth = spy.Tensor.from_numpy(device, np.arange(count * 2, dtype="i2")).to_numpy()

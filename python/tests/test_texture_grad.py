@@ -14,9 +14,11 @@ import pytest
 import slangpy as spy
 from slangpy import Format, TextureAddressingMode, TextureFilteringMode, TextureType
 
+pytestmark = pytest.mark.turns(2)  # tests/gpu/test_texture_grad.c has the same subject
+
 MODES = [TextureAddressingMode.wrap, TextureAddressingMode.mirror_repeat, TextureAddressingMode.clamp_to_edge, TextureAddressingMode.clamp_to_border,
          TextureAddressingMode.mirror_once]
-BORDER = (1.0, 1.0, 1.0, 1.0)  # as far as lavapipe has custom colours
+BORDER = (1.0, 1.0, 1.0, 1.0)  # lavapipe supports no other border colours
 SOURCE = """
 import slangpy;
 [Differentiable] float4 at1(DiffTexture1D<float4> t, DiffSamplerState s, float uv, float level) { return t.SampleLevel(s, uv, level); }
@@ -36,7 +38,7 @@ import slangpy;
 [Differentiable] float4 beside(float4 x, DiffTexture2D<float4> t, DiffSamplerState s, float2 uv) { return x * t.Sample(s, uv); }
 [Differentiable] float weigh(float w, DiffTexture2D<float4> t, DiffSamplerState s, float2 uv) { return w * t.Sample(s, uv).x; }
 """
-# Slang's own types: one text for what their derivatives know, and one that they do not see.
+# Slang's own texture types, in one text whose derivatives know the sampler and in one whose derivatives do not.
 PLAIN = """
 import slangpy;
 struct Material { Texture2D<float4> color; SamplerState how; float4 tint; }
@@ -51,7 +53,7 @@ struct Material { Texture2D<float4> color; SamplerState how; float4 tint; }
 [Differentiable] float4 by_array(Texture2D<float4> t, SamplerState[1] s, float2 uv) { return t.Sample(s[0], uv); }
 float4 plain(Texture2D<float4> t, SamplerState s, float2 uv) { return t.Sample(s, uv); }
 """
-# Samplers that are no arguments: derivatives cannot know their address modes.
+# Samplers that are not arguments, so that derivatives cannot know their address modes.
 OUTSIDE = """
 import slangpy;
 SamplerState how;
@@ -72,8 +74,8 @@ def is_cuda(gpu):
 
 
 def filter_error(gpu, dims):
-    """How far samples of numbers between 0 and 1 may be from those with exact weights: for each dimension, and between levels, a weight of
-    8 bits. lavapipe computes in floats."""
+    """Returns how far samples of numbers between 0 and 1 may be from those with exact weights: a GPU's weights have 8 bits, for each
+    dimension and between levels. lavapipe computes in floats."""
     return 1e-4 if "llvmpipe" in gpu.info.adapter_name else (dims + 1) / 256
 
 
@@ -110,7 +112,7 @@ PERIODS = 4
 
 
 def padded(level, modes):
-    """The level with PERIODS of itself on each side along each dimension, as its address modes have it, border included."""
+    """Returns the level padded with PERIODS copies on each side of each dimension, as its address modes make them, border included."""
     for axis in range(level.ndim - 1):
         mode, n = modes[level.ndim - 2 - axis], level.shape[axis]
         width = [(0, 0)] * level.ndim
@@ -155,7 +157,7 @@ def reference(levels, modes, linear, mip_linear, uv, lod):
 
 
 def slopes(f, x, h=1e-6):
-    """Central differences of a function of rows along each column."""
+    """Returns central differences along each column of a function of rows."""
     out = np.zeros_like(x)
     for column in range(x.shape[1]):
         step = np.zeros_like(x)
@@ -165,7 +167,7 @@ def slopes(f, x, h=1e-6):
 
 
 def texel_slopes(levels, loss):
-    """Central differences of a scalar loss, linear in the texels, for each texel."""
+    """Returns central differences for each texel of a scalar loss that is linear in the texels."""
     out = [np.zeros_like(level) for level in levels]
     for level, slope in zip(levels, out):
         for index in np.ndindex(*level.shape):
@@ -216,7 +218,7 @@ def close(got, expected, bound):
 
 
 def apart(uv, levels):
-    """Coordinates moved away from where slopes jump: texel centres and edges of all levels."""
+    """Returns the coordinates, moved away from texel centres and edges of all levels, where slopes jump."""
     uv = uv.copy()
     for _ in range(4):
         for level in levels:
@@ -235,14 +237,14 @@ CASES = [("at1", TextureType.texture_1d, Format.rgba32_float, (5,), 4), ("at2", 
 @pytest.mark.parametrize("linear", [True, False], ids=["linear", "point"])
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c[0])
 def test_texels_and_coordinates(gpu, module, case, linear, mode):
-    """Each address mode and filter, in one, two and three dimensions, coordinates from -1.5 to 2.5."""
+    """Gradients are right for each address mode and filter, in one, two and three dimensions, at coordinates from -1.5 to 2.5."""
     name, kind, format, shape, channels = case
     rng = np.random.default_rng([MODES.index(mode), linear, len(shape)])
     levels = [rng.random(shape + (channels,))]
     t = texture(gpu, levels, format, kind).with_grads()
     uv = apart(rng.random((64, len(shape))) * 4 - 1.5, levels).astype(np.float32).astype(np.float64)
     grad, lod = rng.random((64, channels)), np.zeros(64)
-    all_modes = MODES[:4] if is_cuda(gpu) else MODES  # CUDA does not mirror once
+    all_modes = MODES[:4] if is_cuda(gpu) else MODES  # CUDA has no mirror-once address mode
     modes = [mode, all_modes[(MODES.index(mode) + 1) % len(all_modes)], mode] if len(shape) == 2 else [mode] * 3
     out, d_uv, _ = backward(gpu, getattr(module, name), t, sampler(gpu, modes, linear), uv, lod, grad)
 
@@ -256,13 +258,13 @@ def test_texels_and_coordinates(gpu, module, case, linear, mode):
 
 @pytest.mark.parametrize("dims, mip_linear", [(2, True), (2, False), (1, True)], ids=["trilinear", "nearest_level", "lines"])
 def test_mip_levels(gpu, module, dims, mip_linear):
-    """Fractional levels, outside of the texture's levels too, and the sampler's bias and limits."""
+    """Gradients are right at fractional levels, also outside of the texture's levels, with the sampler's bias and limits."""
     rng = np.random.default_rng(7)
     levels = [rng.random(tuple(max(n >> k, 1) for n in (7, 10)[2 - dims:]) + (4,)) for k in range(4)]
     t = texture(gpu, levels, Format.rgba32_float, TextureType.texture_2d if dims == 2 else TextureType.texture_1d).with_grads()
     modes = [TextureAddressingMode.wrap] * 3
     lod = (rng.random(64) * 5 - 1).astype(np.float32).astype(np.float64)
-    near = (lod + 0.25) * 2  # devices differ where two levels are as near
+    near = (lod + 0.25) * 2  # devices differ at levels that are equally near
     lod[np.abs(near - np.round(near)) < 0.02] += 0.01
     uv, grad = apart(rng.random((64, dims)) * 3 - 1, levels).astype(np.float32).astype(np.float64), rng.random((64, 4))
     s = sampler(gpu, modes, True, mip_linear, mip_lod_bias=0.25, min_lod=0.55, max_lod=2.75)
@@ -286,7 +288,7 @@ def test_mip_levels(gpu, module, dims, mip_linear):
 @pytest.mark.parametrize("name, format, kind, shape", [("layers", Format.rg32_float, TextureType.texture_2d_array, (3, 4, 5, 2)),
                                                        ("lines", Format.rgba32_float, TextureType.texture_1d_array, (3, 5, 4))], ids=["2d", "1d"])
 def test_layers(gpu, module, name, format, kind, shape):
-    """An array's layer is the nearest number, within the array."""
+    """An array's layer is rounded to the nearest number and clamped to the array."""
     rng = np.random.default_rng(3)
     level, dims = rng.random(shape), len(shape) - 2
     t = texture(gpu, [level], format, kind, 3).with_grads()
@@ -311,7 +313,7 @@ def test_layers(gpu, module, name, format, kind, shape):
 
 
 def inside_faces(level, at):
-    """Samples of a cube by directions, and which of them read texels of one face only, away from where slopes jump."""
+    """Returns samples of a cube by directions, and which of them, away from jumps of the slope, read texels of one face only."""
     n, rows = level.shape[1], np.arange(len(at))
     axis = np.abs(at).argmax(1)
     x, y, z, sign = at[:, 0], at[:, 1], at[:, 2], np.sign(at[rows, axis])
@@ -364,7 +366,7 @@ def test_cubes(gpu, module):
 
 
 def test_arrays_of_cubes(gpu, module):
-    """Each cube of an array is as a cube of its own."""
+    """Each cube of an array of cubes has the gradients of a single cube."""
     rng = np.random.default_rng(47)
     level, direction, grad = rng.random((12, 3, 3, 1)), rng.normal(size=(64, 3)), rng.random((64, 1))
     which = np.repeat([0, 1], 32)
@@ -385,7 +387,7 @@ def test_arrays_of_cubes(gpu, module):
 
 
 def test_loads(gpu, module):
-    """Load() and [] add to exactly one texel; outside of the texture to none."""
+    """Load() and [] add to exactly one texel, and to none outside of the texture."""
     rng = np.random.default_rng(11)
     level = rng.random((3, 4, 4)).astype(np.float32)
     t = texture(gpu, [level], Format.rgba32_float).with_grads()
@@ -402,7 +404,7 @@ def test_loads(gpu, module):
 
 
 def test_two_textures_and_two_samplers(gpu, module):
-    """Each sample adds to its own texture, by its own sampler; gradients of several calls add up."""
+    """Each sample adds to its own texture by its own sampler; gradients of several calls add up."""
     rng = np.random.default_rng(13)
     a, b = rng.random((4, 4, 4)), rng.random((2, 3, 4))
     ta, tb = texture(gpu, [a], Format.rgba32_float).with_grads(), texture(gpu, [b], Format.rgba32_float).with_grads()
@@ -421,7 +423,7 @@ def test_two_textures_and_two_samplers(gpu, module):
 
 
 def test_a_texture_without_gradient_is_a_constant(gpu, module):
-    """The same function takes it, and gives the gradients of the coordinates."""
+    """A function also takes a texture without a gradient, and gives the gradients of the coordinates."""
     rng = np.random.default_rng(17)
     level = rng.random((4, 4, 4))
     t, s = texture(gpu, [level], Format.rgba32_float), sampler(gpu)
@@ -434,7 +436,7 @@ def test_a_texture_without_gradient_is_a_constant(gpu, module):
 
 
 def test_broadcast_inputs_beside_a_texture_add_once(gpu, module):
-    """A number's gradient is summed in passes of its own: the texture's is added to in one of them."""
+    """A number's gradient is summed in further passes; the texture's gradient is added to in only one of them."""
     rng = np.random.default_rng(19)
     level = rng.random((4, 5, 4))
     t, s = texture(gpu, [level], Format.rgba32_float).with_grads(), sampler(gpu)
@@ -456,7 +458,7 @@ def test_broadcast_inputs_beside_a_texture_add_once(gpu, module):
 
 
 def test_texel_by_texel(gpu, module):
-    """For a parameter of its texels' type a texture with a gradient is as a tensor with one."""
+    """A texture with a gradient, for a parameter of its texels' type, behaves as a tensor with a gradient."""
     level = np.random.default_rng(23).random((3, 5, 4)).astype(np.float32)
     t = texture(gpu, [level], Format.rgba32_float).with_grads()
     out = module.twice(t, _result="tensor").with_grads()
@@ -473,7 +475,7 @@ def test_texel_by_texel(gpu, module):
 
 
 def test_unorm_and_half_formats(gpu, module):
-    """Gradients are of the values that shaders read, in floats."""
+    """Gradients of unorm and half textures are floats, for the values that shaders read."""
     rng = np.random.default_rng(29)
     for format, data in ((Format.rgba8_unorm, rng.integers(0, 255, (4, 4, 4), dtype=np.uint8)),):
         t = gpu.create_texture(format=format, width=4, height=4, data=data).with_grads()
@@ -518,7 +520,7 @@ def test_forward_mode_of_coordinates(gpu, module, plain, form):
 
 
 def test_deterministic_calls_give_the_same_bits(gpu, module, plain):
-    """Samples in any order have the same sum to the bit: that of exact arithmetic, rounded once. Gradients add to what is there."""
+    """Samples in any order have the same sum to the bit, which is the exact sum rounded once. Gradients add to what is there."""
     rng = np.random.default_rng(41)
     n = 4096
     level, uv = rng.random((3, 4, 4)), rng.random((n, 2)).astype(np.float32) * 3 - 1
@@ -536,7 +538,7 @@ def test_deterministic_calls_give_the_same_bits(gpu, module, plain):
     for other in sums[1:]:
         for mip in (0, 1):
             assert np.array_equal(sums[0][mip].view(np.uint32), other[mip].view(np.uint32))
-    # The sums themselves, by loads of one texel: exact to the last bit.
+    # Loads of one texel show the sums themselves, which are exact to the last bit.
     t = texture(gpu, [np.ones((1, 1, 4))], Format.rgba32_float).with_grads()
     places = spy.Tensor.empty(gpu, (n,), "int3")
     places.copy_from_numpy(np.zeros((n, 3), np.int32))
@@ -550,15 +552,15 @@ def test_deterministic_calls_give_the_same_bits(gpu, module, plain):
     module.load.deterministic().bwds(t, places, _result=out.with_grads(tensor(gpu, bad, "float4")))
     assert list(np.isnan(t.grad.to_numpy().ravel())) == [True, True, False, False]
     t.zero_grad()
-    module.load.deterministic().bwds(t, places, _result=out)  # nothing is left of the call before
+    module.load.deterministic().bwds(t, places, _result=out)  # no sums are left from the earlier call
     assert np.abs(t.grad.to_numpy().ravel() / exact - 1).max() < 2.0 ** -22
 
 
 # >>functions of Slang's own textures and samplers
 
 def test_functions_need_no_change(gpu, module, plain):
-    """Texture2D and SamplerState in the place of DiffTexture2D and DiffSamplerState: the same outputs and gradients to the bit, but for
-    the order of additions."""
+    """With Texture2D and SamplerState instead of DiffTexture2D and DiffSamplerState outputs and gradients are the same to the bit,
+    except for the order of additions."""
     rng = np.random.default_rng(31)
     cases = (("at2", TextureType.texture_2d, Format.rgba32_float, [(6, 5, 4), (3, 2, 4)], 2), ("at3", TextureType.texture_3d, Format.r32_float, [(3, 4, 5, 1)], 3),
              ("cube", TextureType.texture_cube, Format.r32_float, [(6, 4, 4, 1)], 3))
@@ -577,7 +579,7 @@ def test_functions_need_no_change(gpu, module, plain):
 
 
 def test_plain_loads_and_fields(gpu, plain):
-    """Load(), [] and textures in structs."""
+    """Load() and [] of plain textures have gradients, also in structs."""
     rng = np.random.default_rng(37)
     level = rng.random((3, 4, 4)).astype(np.float32)
     t = texture(gpu, [level], Format.rgba32_float).with_grads()
@@ -614,7 +616,8 @@ SamplerState how;
 
 
 def test_fragment_shaders_still_find_their_level(gpu):
-    """Sample() in a draw takes the level from neighbouring pixels, also where it has a derivative: level 2 of 16 x 16 texels on 4 x 4."""
+    """Sample() in a draw takes the level from neighbouring pixels, also if it has a derivative: 16 x 16 texels on 4 x 4 pixels give
+    level 2."""
     module = gpu.load_module_from_source("texture_grad_fragment", FRAGMENT)
     program = gpu.link_program([module], [module.entry_point("vertex_main"), module.entry_point("fragment_main")])
     target = gpu.create_texture(format=Format.rgba32_float, width=4, height=4, usage=spy.TextureUsage.render_target | spy.TextureUsage.shader_resource)
@@ -631,7 +634,7 @@ def test_fragment_shaders_still_find_their_level(gpu):
 
 
 def test_what_cannot_be_told_apart_is_refused(gpu, plain):
-    """Two textures of one type, or two samplers; a function whose text gives samples no derivatives."""
+    """Two textures of one type, or two samplers, are refused if the function's text gives no derivatives to samples."""
     t, s = gpu.create_texture(format=Format.rgba32_float, width=2, height=2, data=np.ones((2, 2, 4), np.float32)), sampler(gpu)
     g, at = t.with_grads(), tensor(gpu, np.zeros((1, 2)), "float2").with_grads()
     out = tensor(gpu, np.zeros((1, 4)), "float4").with_grads()
@@ -643,7 +646,7 @@ def test_what_cannot_be_told_apart_is_refused(gpu, plain):
     out.grad.copy_from_numpy(np.ones((1, 4), np.float32))
     plain.both.bwds(g, two, s, at, _result=out)
     assert g.grad.to_numpy().sum() == 12 and (two.grad.to_numpy() == 2).all()
-    plain.samplers.bwds(t, s, s, at, _result=out)  # the modes of two samplers are not known: no wrong numbers
+    plain.samplers.bwds(t, s, s, at, _result=out)  # the modes of two samplers are not known, so that coordinates get no gradient
     assert np.isnan(at.grad.to_numpy()).all()
     unseen = spy.Module(gpu.load_module_from_source("texture_grad_unseen", UNSEEN))
     x = tensor(gpu, np.ones(1), "float").with_grads()
@@ -654,13 +657,13 @@ def test_what_cannot_be_told_apart_is_refused(gpu, plain):
 
 
 def test_samplers_that_are_no_arguments_are_refused(gpu, plain):
-    """A global sampler, and one in a ParameterBlock: the error names it. Where the kernel does not use it, nothing is refused. The
+    """The error for a global sampler, or one in a ParameterBlock, names it; a sampler that the kernel does not use is not refused. The
     gradient of a texture whose sampler is not known in another way is NaN. On CUDA, where a texture includes its sampler, all are known."""
     module, block = (spy.Module(gpu.load_module_from_source("texture_grad_outside_{}".format(i), text)) for i, text in enumerate((OUTSIDE, BLOCK)))
     t, s = gpu.create_texture(format=Format.rgba32_float, width=2, height=2, data=np.ones((2, 2, 4), np.float32)), sampler(gpu, MODES[2])
     g, at = t.with_grads(), tensor(gpu, np.full((1, 2), 0.25), "float2").with_grads()
     out = tensor(gpu, np.zeros((1, 4)), "float4").with_grads(tensor(gpu, np.ones((1, 4)), "float4"))
-    if is_cuda(gpu):  # 0.25 is the middle of the first of two texels
+    if is_cuda(gpu):  # 0.25 is the centre of the first of two texels
         for call, weight in ((module.by_global.set({"how": s}), 1), (block.by_block.set({"place": {"how": s, "weight": 3.0}}), 3)):
             g.zero_grad()
             call.bwds(g, at, _result=out)
@@ -687,7 +690,7 @@ def test_samplers_that_are_no_arguments_are_refused(gpu, plain):
 # >>bad input
 
 def test_messages(gpu, module):
-    """What cannot be is said with the reason."""
+    """The error for an unsupported case says the reason."""
     integers = gpu.create_texture(format=Format.rgba32_uint, width=2, height=2)
     with pytest.raises(spy.Error, match="read as floats, got rgba32_uint"):
         integers.with_grads()

@@ -1,5 +1,6 @@
-"""[TorchEntryPoint] functions (U4). What they compute: the translation against the same Slang text run on the device. What they launch and
-allocate: on the CUDA driver without a GPU, with a torch of twenty lines over its memory; Slang checks the text and NVRTC compiles the kernels."""
+"""[TorchEntryPoint] functions (U4). Their values are compared with the same Slang text run on the device. Their launches and allocations
+are seen on the CUDA driver without a GPU, with a stand-in for torch over its memory; Slang checks the text and NVRTC compiles the
+kernels."""
 import os
 import random
 import re
@@ -13,8 +14,8 @@ from slangpy.torch_source import SourceError, SourceFile
 import slangpy as spy
 from test_cuda_arrays import arrays, fake  # noqa: F401
 
-# Functions of (int a, uint b, float c) that return a number.
-# % only of numbers from 0 on: Vulkan leaves open what it gives for others, and NVIDIA's driver takes them for unsigned ones.
+# Functions of (int a, uint b, float c) that return a number. % is used for numbers from 0 on only: Vulkan leaves its result for others
+# open, and NVIDIA's driver takes them for unsigned ones.
 NUMBERS = """
 int add(int a, uint b, float c) { return a + int(b); }
 uint mixed(int a, uint b, float c) { return a + b * 3; }
@@ -80,7 +81,7 @@ def parsed(path):
 
 @pytest.fixture(scope="module")
 def both(device, tmp_path_factory):
-    """A function(name) that returns the device's function and the translation."""
+    """Returns a function both(name), which returns the device's function and its translation to Python."""
     path = tmp_path_factory.mktemp("numbers") / "numbers.slang"
     path.write_text(NUMBERS)
     module = spy.Module.load_from_file(device, str(path))
@@ -95,7 +96,7 @@ def both(device, tmp_path_factory):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_numbers_are_slangs(both, name):
-    """Random arguments, those at the ends of their ranges among them."""
+    """The device's function and its translation give the same numbers, for random arguments and at the ends of their ranges."""
     on_device, translated = both(name)
     rng = random.Random(name)
     cases = [(0, 0, 0.0), (2**31 - 1, 2**32 - 1, 1.0), (-2**31 + 1, 3, -2.5), (5, 10, 0.75)]
@@ -155,7 +156,7 @@ def test_errors_at_run_time_have_file_and_line(tmp_path):
 
 
 def test_any_text_is_read():
-    """The project's own files without an error, and damaged ones without another error than SourceError."""
+    """The project's own files are read without an error, and damaged files without another error than SourceError."""
     from conftest import TOP
 
     count = 0
@@ -291,7 +292,8 @@ def host(arrays):  # noqa: F811
 
 
 def test_kernels_get_what_the_host_function_gives(host):
-    """Group counts, group sizes, tensors, numbers, vectors and structs; new tensors have their sizes and dtypes."""
+    """Kernels get the group counts, group sizes, tensors, numbers, vectors and structs that the host function gives; new tensors have
+    their sizes and dtypes."""
     host("""
 m = load(HOST)
 x = TorchTensor((6, 5))
@@ -329,7 +331,7 @@ assert {"square_fwd", "more", "scale", "Pair"} <= set(dir(m))
 
 
 def test_imports_macros_and_reload(host):
-    """Functions of an imported file, a macro from loadModule(), and a changed file of the two."""
+    """A host function calls functions of an imported file and uses a macro from loadModule(); a change of either file is loaded."""
     host("""
 part = os.path.join(folder, "part.slang")
 open(part, "w").write("public int rows(int n) { return n + EXTRA; }")
@@ -352,7 +354,7 @@ assert [g for g, _ in launches] == [(7, 1, 1, 1, 1, 1)], launches
 
 
 def test_the_example(host):
-    """Example 17's kernels, their derivatives and its host function compile and launch."""
+    """Example 17 compiles and launches its kernels, their derivatives and its host function."""
     from conftest import TOP
 
     host("""

@@ -1,4 +1,4 @@
-"""Errors speak Python: no names of the C library, parameters by name."""
+"""Errors have the names of Python's interface, not of the C library's, and parameters by name."""
 import re
 
 import numpy as np
@@ -88,7 +88,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_words(m, case):
-    """The text names the Python function, and nothing of C. (Feature W1.)"""
+    """An error's text names the Python function, and has no names of C. (Feature W1.)"""
     use, expected = CASES[case]
     with pytest.raises((spy.Error, IndexError)) as error:
         use(m)
@@ -113,19 +113,19 @@ def test_quoted_code_stays(m):
     (lambda m: m.add.map(b=())(1, "x"), "add: argument 'b': Unsupported type"),
     (lambda m: m.Pair.total("x"), "Pair::total: argument 'this': Unsupported type"),
     (lambda m: m.Pair.total.bind("x")(), "Pair::total: argument 'this': Unsupported type"),
-    (lambda m: m.two("x", 1), "two: argument 1: Unsupported type"), # overloads call it x and u
+    (lambda m: m.two("x", 1), "two: argument 1: Unsupported type"), # the parameter is x in one overload and u in another
     (lambda m: m.two(1, "x"), "two: argument 'y': Unsupported type"),
-    (lambda m: m.add(1, 2, "x"), "add: argument 3: Unsupported type"), # there is no third
+    (lambda m: m.add(1, 2, "x"), "add: argument 3: Unsupported type"), # there is no third parameter
 ])
 def test_parameters_by_name(m, call, words):
-    """The parameter's name where it is known, else its number. (Feature W1.)"""
+    """An error has the parameter's name if it is known, otherwise its number. (Feature W1.)"""
     with pytest.raises(TypeError) as error:
         call(m)
     assert str(error.value).startswith(words)
 
 
 def test_log_speaks_python(device):
-    """Messages of the log too. (Feature W5.)"""
+    """Messages of the log have the names of Python's interface. (Feature W5.)"""
     seen = []
     with spy.create_device(log=lambda level, message: seen.append(message)) as d:
         with pytest.raises(spy.SlangCompileError):
@@ -134,7 +134,7 @@ def test_log_speaks_python(device):
 
 
 def test_what_is_not_public(device):
-    """A module that says `public` anywhere hides what is not; the error says what to write. (Feature W1.)"""
+    """The error for a function that a module with `public` declarations hides says what to write. (Feature W1.)"""
     m = spy.Module.load_from_source(device, "guarded", "module guarded; public struct P { float x; public float y; }; float hidden(float x) { return x; }\n"
                                     "public float shown(P p) { return p.y; }")
     with pytest.raises(AttributeError, match="'hidden' of module 'guarded' is not public.*write `public` before"):
@@ -145,7 +145,7 @@ def test_what_is_not_public(device):
 
 
 def test_from_numpy_without_a_device(device):
-    """The device first. (Feature B2.)"""
+    """from_numpy() without a device raises an error that says that the device comes first. (Feature B2.)"""
     for call, words in ((lambda: spy.Tensor.from_numpy(np.ones(3)), "Tensor.from_numpy: argument 'device': expected a Device, got <class 'numpy.ndarray'>; "
                          "write Tensor.from_numpy.device, array."),
                         (lambda: spy.Tensor.from_numpy([1, 2]), "expected a Device, got <class 'list'>; write Tensor.from_numpy"),

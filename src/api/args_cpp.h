@@ -22,8 +22,8 @@ template <size_t N, bool Inner> inline spy_args spyi_args_now(const spyi_arg_lis
 template <size_t N, bool Inner> inline spy_args spyi_args_now(spyi_arg_list<N, Inner> &&list) {
     return { list.items, N };
 }
-// Has the member `type` (= Result) only when List is what SPY_ARGS(...) makes; for any other List the
-// overload does not exist.
+// Has the member `type` (= Result) only if List is the type of SPY_ARGS(...); for any other List the overload
+// does not exist.
 template <class List, class Result> struct spyi_with_list {};
 template <size_t N, bool Inner, class Result> struct spyi_with_list<spyi_arg_list<N, Inner>, Result> {
     typedef Result type;

@@ -83,7 +83,7 @@ typedef enum spy_log_level {
 // thread that causes the message, and on threads of the library that compile (spy_prepare, spy_poll_reload).
 typedef void (*spy_log_func)(spy_log_level level, const char *message, void *user_data);
 
-// The receiver of a device's errors, warnings and other messages.
+// The log function of a device, which receives errors, warnings and other messages.
 typedef struct spy_log {
     spy_log_func func;   // NULL means that messages are dropped
     void *user_data;     // handed to func
@@ -94,7 +94,7 @@ typedef struct spy_log {
 SPY_API void spy_log_stderr(spy_log_level level, const char *message, void *user_data);
 
 // Called when a slow step begins (`finished` is false) and when it ends (true). `step` is "load compiler",
-// "load module NAME", "compile NAME" or "pipeline NAME". Threads: as spy_log_func.
+// "load module NAME", "compile NAME" or "pipeline NAME". Threads: the same as for spy_log_func.
 typedef void (*spy_progress_func)(const char *step, bool finished, void *user_data);
 
 // The receiver of the beginnings and ends of slow steps.
@@ -107,7 +107,7 @@ typedef struct spy_progress {
 // over: around compilers, waits for the GPU that last longer than about 50 us, large copies to host memory,
 // and waits for other threads' calls. It is meant for programs whose threads hold a lock of their own, such
 // as an interpreter's, which they can release meanwhile. Calls come in pairs, on the blocked thread; pairs
-// may be nested. `func` must not call the library. Threads: as spy_log_func.
+// may be nested. `func` must not call the library. Threads: the same as for spy_log_func.
 typedef void (*spy_blocking_func)(bool begins, void *user_data);
 
 // The receiver of the beginnings and ends of blocking steps.

@@ -19,8 +19,8 @@ typedef struct spy_args {
     size_t count;
 } spy_args;
 
-// What an argument is, and which member of spy_arg.value it uses. Set by the spy_arg_*, spy_out_* and
-// spy_inout_* functions below.
+// The kind of an argument, which determines the member of spy_arg.value that it uses. Set by the spy_arg_*,
+// spy_out_* and spy_inout_* functions below.
 typedef enum spy_arg_kind {
     SPY_ARG_KIND_NONE = 0,
     SPY_ARG_KIND_BOOL,    // value.u
@@ -29,10 +29,10 @@ typedef enum spy_arg_kind {
     SPY_ARG_KIND_FLOAT,   // value.f
     SPY_ARG_KIND_TENSOR,  // value.tensor
     SPY_ARG_KIND_ARRAY,   // host array of scalars: dtype, shape, pointer
-    SPY_ARG_KIND_DATA,    // bytes of one value in host memory, in C's layout
+    SPY_ARG_KIND_DATA,    // the bytes of one value in host memory, in C's layout
     SPY_ARG_KIND_STRUCT,  // value.fields: a struct's fields, by name
     SPY_ARG_KIND_NEW,     // value.new_tensor: a new tensor is made for an output
-    SPY_ARG_KIND_CUSTOM,  // values that the kernel computes, such as generators
+    SPY_ARG_KIND_CUSTOM,  // the values that the kernel computes, such as generators
     SPY_ARG_KIND_RESULT,  // value.result: an output or inout value of any type
     SPY_ARG_KIND_PAIR     // value.fields[0] is a value, value.fields[1] its gradient
 } spy_arg_kind;
@@ -74,8 +74,8 @@ struct spy_arg {
         void *out;
         const spy_arg *fields;
     } value;
-    size_t count;              // bytes of data, number of fields, or rank of a host array
-    int64_t dims[SPY_MAX_RANK]; // sizes of a host array; SPY_ARG_KIND_CUSTOM: private data
+    size_t count;              // the bytes of data, number of fields, or rank of a host array
+    int64_t dims[SPY_MAX_RANK]; // the sizes of a host array; SPY_ARG_KIND_CUSTOM: private data
 };
 
 // SPY_ARGS(spy_arg_f32("a", 2), spy_arg_tensor("x", x)) makes a list of arguments, for the call in which it
@@ -109,7 +109,7 @@ template <size_t N, bool Inner> struct spyi_arg_list {
     }
 };
 
-// What spy_arg_struct() and spy_arg_diff_pair() return for a temporary list: an argument that can only be
+// The result of spy_arg_struct() and spy_arg_diff_pair() for a temporary list: an argument that can only be
 // used in the same statement.
 struct spyi_inner_arg {
     spy_arg inner;
@@ -205,9 +205,9 @@ typedef struct spy_result {
     const char *type;       // Slang's name of the value's or the tensor element's type, which lives as long
                             // as the device; NULL means that the function returns nothing
     spy_dtype dtype;        // scalar type of a scalar, vector or matrix; for other types SPY_DTYPE_DEFAULT
-    uint32_t rows, columns; // sizes of a scalar, vector or matrix (a vector's components are columns); for
-                            // other types 0
-    size_t size_bytes;      // bytes of the value in `data`; 0 means no value
+    uint32_t rows, columns; // the sizes of a scalar, vector or matrix (a vector's components are columns);
+                            // for other types 0
+    size_t size_bytes;      // the bytes of the value in `data`; 0 means no value
     uint64_t data[SPY_RESULT_BYTES / 8]; // the value in C's layout
 } spy_result;
 
@@ -258,8 +258,8 @@ SPY_API spy_arg spy_map_value(spy_arg arg);
 typedef struct spy_packed spy_packed;
 
 // Returns a copy of an argument and of all that it points to (host data, fields, names; tensors are
-// retained), so that many calls can use it without building it again. NULL on failure: outputs and grids
-// cannot be packed. The caller releases the copy.
+// retained), so that many calls can use it without building it again. Returns NULL on failure: outputs and
+// grids cannot be packed. The caller releases the copy.
 SPY_API spy_packed *spy_pack(spy_device *device, spy_arg arg);
 SPY_API spy_arg spy_arg_packed(const char *name, const spy_packed *packed);
 // Adds one reference to the copy, which then needs one more release. Threads: any.
@@ -293,7 +293,7 @@ typedef struct spy_call_options {
     const char *prelude;             // Slang text that is placed into the generated kernel, after its imports
     spy_args constants;              // numbers, or host arrays for vectors, for the module's `extern static
                                      // const`, by name; they are compiled into the kernel
-    spy_args globals;                // values for the module's global shader parameters, by name or path
+    spy_args globals;                // the values for the module's global shader parameters, by name or path
                                      // ("gain", "params.light.color", "lights[2]"): structs by bytes or by
                                      // fields, tensors for buffers
     void (*write_globals)(spy_globals *globals, void *user_data); // called at each call, to set further
@@ -306,16 +306,16 @@ typedef struct spy_call_options {
     // chooses (for y and z: 1). When set, each element has a thread of its own; threads beyond the call's end
     // return at once, so kernels with barriers need call sizes that are multiples of the group's
     uint32_t thread_group_size[3];
-    spy_shape call_group_shape;      // sizes of a call group, whose elements run next to each other; rank 0:
-                                     // no groups
-    spy_shape thread_count;          // extends the call's shape like an argument of these sizes; rank 0: not
-                                     // used
+    spy_shape call_group_shape;      // the sizes of a call group, whose elements run next to each other; rank
+                                     // 0 means no groups
+    spy_shape thread_count;          // extends the call's shape like an argument of these sizes; rank 0 means
+                                     // that it is not used
     struct spy_command_list *append_to; // record the call in this list (api/list.h); NULL means that the call
                                         // runs now
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
                                      // same bits
-    uint32_t shared_bytes;           // bytes of dynamic shared memory for each group, at most
+    uint32_t shared_bytes;           // the bytes of dynamic shared memory for each group, at most
                                      // spy_device_info.max_shared_bytes with its groupshared variables. CUDA
                                      // text in the module reaches it: see chapter 18 of the guide. 0 if there
                                      // is none

@@ -16,10 +16,11 @@ extern "C" {
 // Source: https://huggingface.co/docs/safetensors, "Format".
 SPY_API spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tensors);
 
-// Reads tensors from a file in that layout into tensors that exist: of each argument, the one of the file with its
-// name. The file may hold others. On an error no tensor is changed. SPY_ERROR_IO: the file cannot be read, is
-// cut off, or is another kind of file; SPY_ERROR_NOT_FOUND: it has no tensor of a name;
-// SPY_ERROR_SHAPE_MISMATCH, SPY_ERROR_TYPE_MISMATCH: it has one of another shape or element type. Threads: any.
+// Reads tensors from a file in the layout of safetensors into tensors that exist: each argument receives the
+// tensor of the file with its name. The file may hold others. On an error no tensor is changed. SPY_ERROR_IO:
+// the file cannot be read, is cut off, or is another kind of file; SPY_ERROR_NOT_FOUND: it has no tensor of a
+// name; SPY_ERROR_SHAPE_MISMATCH, SPY_ERROR_TYPE_MISMATCH: it has one of another shape or element type.
+// Threads: any.
 SPY_API spy_status spy_load_tensors(spy_device *device, const char *path, spy_args tensors);
 
 #ifdef __cplusplus

@@ -30,9 +30,10 @@ typedef struct spy_cuda_desc {
     void *stream;               // CUstream of that context, which must stay valid until the device is
                                 // released or given another stream by spy_cuda_set_stream(); NULL means that
                                 // the device creates one
-    const char *nvrtc_library;  // path of NVRTC, e.g. of libnvrtc.so.13; NULL means the environment variable
-                                // SLANGPY_NVRTC_LIBRARY or, without it, a search
-    const char *driver_library; // path of the driver's library; NULL means that the system's search finds it
+    const char *nvrtc_library;  // the path of NVRTC, e.g. of libnvrtc.so.13; NULL means the environment
+                                // variable SLANGPY_NVRTC_LIBRARY or, without it, a search
+    const char *driver_library; // the path of the driver's library; NULL means that the system's search finds
+                                // it
     // launch each kernel by cuLaunchKernel, so that profilers list it by name. false means that a kernel that
     // is launched repeatedly becomes a CUDA graph of one node, whose launch takes half the time, unless the
     // environment has CUDA_LAUNCH_BLOCKING=1
@@ -81,8 +82,8 @@ SPY_API spy_status spy_cuda_set_current_context(void *context);
 
 // Creates a tensor over the program's own device memory: `size_bytes` bytes from `address` (CUdeviceptr) on.
 // desc->data must be NULL. The memory must outlive the tensor and all calls with it. The caller releases the
-// tensor. NULL on failure; SPY_ERROR_INVALID_ARGUMENT for memory of another device, or memory that is not
-// CUDA's. Threads: any. spy_tensor_address() is the reverse: it returns a tensor's address.
+// tensor. Returns NULL on failure; SPY_ERROR_INVALID_ARGUMENT for memory of another device, or memory that is
+// not CUDA's. Threads: any. spy_tensor_address() is the reverse: it returns a tensor's address.
 SPY_API spy_tensor *spy_cuda_create_tensor(spy_device *device, uint64_t address, uint64_t size_bytes,
                                            const spy_tensor_desc *desc);
 

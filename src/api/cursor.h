@@ -66,16 +66,17 @@ SPY_API spy_status spy_cursor_apply(spy_cursor cursor);
 // own memory, are ignored. Call it before the device is released. Threads: any.
 SPY_API void spy_release_cursor(spy_cursor cursor);
 
-// A description of what a cursor refers to.
+// The type and size of the memory that a cursor refers to.
 typedef struct spy_cursor_info {
     const char *type;        // Slang's name of the type; for a range, of one element's type
     spy_dtype dtype;         // the type of all scalars; SPY_DTYPE_DEFAULT if they differ
-    int64_t length;          // number of parts for spy_cursor_at(); 0 means no parts
-    size_t scalar_count;     // number of scalars: `count` of read and write
-    size_t size_bytes;       // in C's layout
+    int64_t length;          // the number of parts for spy_cursor_at(); 0 means no parts
+    size_t scalar_count;     // the number of scalars: `count` of read and write
+    size_t size_bytes;       // the bytes in C's layout
 } spy_cursor_info;
 
-// Returns the description of what a cursor refers to; all zero, without an error, for an all-zero cursor.
+// Returns the type and size of the memory that a cursor refers to; all zero, without an error, for an
+// all-zero cursor.
 SPY_API spy_cursor_info spy_get_cursor_info(spy_cursor cursor);
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct spy_device spy_device;
-struct spy_module;                       // in module.h
+struct spy_module;                       // declared in module.h
 typedef struct spyi_backend spy_backend; // made by spy_vk_backend(), spy_cuda_backend(), spy_d3d12_backend()
 
 // The type of an adapter. In spy_device_desc it is the type that the device must have.
@@ -60,13 +60,13 @@ typedef struct spy_device_desc {
                                 // that the library creates them
     uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0 means that adapter_name and
                               // adapter_type choose
-    const char *adapter_name; // part of the adapter's name, case ignored; NULL means any name
+    const char *adapter_name; // a part of the adapter's name, case ignored; NULL means any name
     spy_adapter_type adapter_type;  // only this type; default: the best available
     spy_log log;                    // receives errors and warnings, also those of a failed creation
     spy_progress progress;          // called around slow steps
     spy_blocking blocking;          // called around compilers and waits
     spy_allocator allocator;        // default: malloc
-    const char *slang_library;      // path of libslang-compiler; NULL means that it is searched (see the
+    const char *slang_library;      // the path of libslang-compiler; NULL means that it is searched (see the
                                     // guide)
     const char *const *slang_paths; // folders or files that the search tries after the program's own folder
     size_t slang_path_count;
@@ -76,13 +76,13 @@ typedef struct spy_device_desc {
     spy_reload_hook reload;     // called when a module was reloaded, or its reload failed
     const char *dump_directory; // an existing folder, to which generated kernels are written as NAME.slang
                                 // and NAME.spv; NULL if there is none
-    uint32_t max_plans;         // number of compiled calls to keep (0: 1024); the least recently used one is
-                                // dropped
+    uint32_t max_plans;         // the number of compiled calls to keep (0 means 1024); the least recently
+                                // used one is dropped
     bool enable_validation;     // use the Vulkan validation layer, when installed; its messages go to the log
-    const char *label;          // name in debug tools and messages
+    const char *label;          // the name in debug tools and messages
     bool enable_print;          // print() in Slang reaches the log (see api/print.h); false means that
                                 // print() does nothing
-    size_t print_buffer_bytes; // capacity for what is printed between two deliveries; 0 means 1 MiB
+    size_t print_buffer_bytes; // the capacity for what is printed between two deliveries; 0 means 1 MiB
     spy_interrupt interrupt;    // asked during waits whether to stop waiting
     // The time limit, in seconds, of the Slang compiler for one module or kernel, and of the driver's
     // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0 means 600,
@@ -100,16 +100,18 @@ typedef struct spy_device_desc {
     // a program needs neither libslang nor NVRTC for what it has called before. NULL means the environment
     // variable SLANGPY_CACHE or, without it, `slangpy` in the user's cache folder. "" or "off": nothing is kept.
     const char *cache_path;
-    uint64_t cache_size_bytes; // what was not used for longest is removed above this size; 0 means 1 GiB
-    // Packs (api/pack.h). A device with a pack never opens the Slang compiler, and reads no Slang file: modules and calls are
-    // found in the pack. Without cache_path it keeps nothing on disk.
+    uint64_t cache_size_bytes; // above this size, files that were not used for longest are removed; 0 means 1
+                               // GiB
+    // A device with a pack (api/pack.h) never opens the Slang compiler, and reads no Slang file: modules and
+    // calls are found in the pack. Without cache_path it keeps nothing on disk.
     const char *pack; // the pack's file; NULL means pack_data, or no pack
     const void
         *pack_data; // a pack in memory, which must stay unchanged until the device is released; NULL if there
                     // is none
-    size_t pack_size_bytes; // size of pack_data
-    bool record_pack;       // keep what modules and calls need, for spy_save_pack()
-    // With record_pack or a pack: no GPU and no driver is needed. Calls are checked and compute nothing.
+    size_t pack_size_bytes; // the size of pack_data in bytes
+    bool record_pack;       // record the modules and calls that spy_save_pack() writes
+    // With record_pack or a pack: the device needs no GPU and no driver. Calls are checked and compute
+    // nothing.
     bool offline;
     // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
     // serves all devices that are not named, as PTX. NULL means the device's own.
@@ -118,9 +120,9 @@ typedef struct spy_device_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_device_desc;
 
-// Creates a device. NULL on failure; spy_take_error(NULL) then has the reason, and desc->log has received it.
-// The caller releases the device.
-// Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
+// Creates a device. Returns NULL on failure; spy_take_error(NULL) then has the reason, and desc->log has
+// received it. The caller releases the device. Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is
+// loaded with the first module.
 SPY_API spy_device *spy_create_device(const spy_device_desc *desc);
 
 // Adds one reference to the device, which then needs one more release: for parts of a program that share a
@@ -165,13 +167,13 @@ SPY_API spy_status spy_add_close_callback(spy_device *device,
 SPY_API spy_status spy_trim(spy_device *device);
 
 // Writes kernels that are generated from now on to `directory` instead of desc.dump_directory; NULL means
-// that none are written. SPY_ERROR_IO when the directory does not exist. Threads: any.
+// that none are written. Returns SPY_ERROR_IO when the directory does not exist. Threads: any.
 SPY_API spy_status spy_set_dump_directory(spy_device *device, const char *directory);
 
-// Bits of spy_device_info.features: what kernels can use on the device.
+// The bits of spy_device_info.features: features that kernels can use on the device.
 typedef enum spy_feature {
     SPY_FEATURE_NONE = 0,
-    SPY_FEATURE_FLOAT16 = 1 << 0, // the first five bits: element types of tensors
+    SPY_FEATURE_FLOAT16 = 1 << 0, // this bit and the next four are element types of tensors
     SPY_FEATURE_FLOAT64 = 1 << 1,
     SPY_FEATURE_INT8 = 1 << 2,
     SPY_FEATURE_INT16 = 1 << 3,
@@ -180,7 +182,7 @@ typedef enum spy_feature {
     SPY_FEATURE_TIMESTAMPS = 1 << 6, // GPU times: spy_list_timestamp(), spy_get_calibration(),
                                      // spy_time_call()
     SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic over the lanes of a wave
-    SPY_FEATURE_POINTERS = 1 << 8,   // addresses of tensors, and tensors that a function indexes itself
+    SPY_FEATURE_POINTERS = 1 << 8,   // the addresses of tensors, and tensors that a function indexes itself
     SPY_FEATURE_HANDLES = 1 << 9,    // DescriptorHandle<T>: see spy_texture_handle()
     // Vulkan: linalg.CoopMat with 16 x 16 elements of a subgroup, whose inputs are half and whose sums are float
     SPY_FEATURE_COOPERATIVE_MATRIX = 1 << 10,
@@ -201,7 +203,7 @@ typedef struct spy_device_info {
     uint32_t max_group_count;        // groups in one dimension of a dispatch; larger calls are folded into
                                      // several dimensions
     uint32_t max_inline_block_bytes; // largest parameter block that is part of the dispatch (push constants)
-    uint64_t memory_bytes;           // size of the largest device-local heap
+    uint64_t memory_bytes;           // the size of the largest device-local heap
     uint64_t max_binding_bytes;      // largest range of one structured buffer
     double timestamp_period_ns;      // nanoseconds of one tick of the GPU's clock; 0 means no timestamps
     uint32_t multiprocessor_count;   // parts of the GPU that run groups at the same time; 0 if not known. A
@@ -225,8 +227,8 @@ typedef struct spy_device_stats {
     uint64_t plan_hits;          // calls whose plan (the compiled call) was in the cache
     uint64_t plans_built;        // plans that were made: arguments bound, kernel text generated
     uint64_t kernels_built;      // kernels that were compiled to pipelines
-    uint64_t dispatches;         // recorded
-    uint64_t barriers;           // recorded
+    uint64_t dispatches;         // dispatches that were recorded
+    uint64_t barriers;           // barriers that were recorded
     uint64_t submits;            // queue submissions
     uint64_t plan_count;         // plans that exist now
     uint64_t pool_bytes;         // device memory that the pool holds from the driver
@@ -246,7 +248,7 @@ typedef struct spy_device_stats {
                             // not finished
 } spy_device_stats;
 
-// Returns what the device has counted so far; all zero for NULL. Threads: any.
+// Returns the device's counts so far; all zero for NULL. Threads: any.
 SPY_API spy_device_stats spy_get_device_stats(spy_device *device);
 
 // One moment on two clocks, in nanoseconds: the GPU's clock, as in spy_list_read_timestamps(), and the host's

@@ -31,8 +31,8 @@ typedef struct spy_fusion spy_fusion;
 
 // A value of a graph: an input, or the result of a step. Plain data without a release.
 typedef struct spy_node {
-    uint32_t graph; // number of its graph; 0 means no value
-    uint32_t index; // number of its step in the graph, from 1
+    uint32_t graph; // the number of its graph; 0 means no value
+    uint32_t index; // the number of its step in the graph, from 1
 } spy_node;
 
 // How a backward call gets the values between the steps of a fused function.
@@ -44,13 +44,13 @@ typedef enum spy_fuse_backward {
 
 // Options of spy_fuse_begin(). All members may stay zero.
 typedef struct spy_fuse_desc {
-    const char *name; // name of the function, an identifier; NULL means "fused"
+    const char *name; // the name of the function, an identifier; NULL means "fused"
     spy_fuse_backward backward;
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_fuse_desc;
 
-// Begins a graph. `desc` may be NULL. Ended by spy_fuse_end() or spy_fuse_cancel(), or with the device.
-// Threads: any.
+// Begins a graph. `desc` may be NULL. spy_fuse_end() or spy_fuse_cancel() ends it, or the release of the
+// device. Threads: any.
 SPY_API spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc);
 
 // Lets names of types, and of Slang's own functions, be looked up in a module before a function of it is
@@ -63,8 +63,8 @@ SPY_API spy_status spy_fuse_use(spy_fusion *fusion, spy_module *module);
 // and names the input when there is none. Threads: any, one at a time for one graph.
 SPY_API spy_node spy_fuse_input(spy_fusion *fusion, const char *name, const char *type);
 
-// Makes an argument of a value of a graph, for the functions of this file. A spy_call() with it is an error
-// that says that a traced value has left its graph. Threads: any.
+// Makes an argument of a value of a graph, for the functions of this file. A spy_call() with such an argument
+// is an error that says that a traced value has left its graph. Threads: any.
 SPY_API spy_arg spy_arg_node(const char *name, spy_node node);
 
 // Calls a Slang function. `args` are nodes, numbers, host arrays of 1 to 4 numbers (a vector) and structs by
@@ -73,8 +73,8 @@ SPY_API spy_arg spy_arg_node(const char *name, spy_node node);
 // meet in a graph. The node is the return value; spy_fuse_out() gives out parameters.
 // Threads: any, one at a time for one graph.
 SPY_API spy_node spy_fuse_call(spy_fusion *fusion, spy_function *function, spy_args args);
-// Gives what a call left in its out or inout parameter `name`. An out parameter takes no argument, and the
-// argument of an inout parameter stays as it is. Threads: any, one at a time for one graph.
+// Returns the value that a call leaves in its out or inout parameter `name`. An out parameter takes no
+// argument, and the argument of an inout parameter stays as it is. Threads: any, one at a time for one graph.
 SPY_API spy_node spy_fuse_out(spy_fusion *fusion, spy_node call, const char *name);
 // Returns the name of a call's out or inout parameter number `index`, counted among these from 0; NULL means
 // that the call has fewer, or nothing says its overload yet. The name lives as long as the graph.
@@ -91,23 +91,23 @@ SPY_API spy_node spy_fuse_make(spy_fusion *fusion, const char *type, spy_args ar
 // 0; or one of Slang's own functions, such as "sin" or "pow". A number takes the scalar type of the value
 // beside it. Threads: any, one at a time for one graph.
 SPY_API spy_node spy_fuse_op(spy_fusion *fusion, const char *op, spy_args args);
-// Gives a field of a struct, or a swizzle of a vector such as "x" or "zyx".
-// Threads: any, one at a time for one graph.
+// Returns a field of a struct, or a swizzle of a vector such as "x" or "zyx". Threads: any, one at a time for
+// one graph.
 SPY_API spy_node spy_fuse_member(spy_fusion *fusion, spy_node value, const char *name);
 
-// Returns the Slang type of a value, which lives as long as the device. NULL means that the value is none of
-// this graph, or nothing says its type yet; that alone is no error. Threads: any, one at a time for one graph.
+// Returns the Slang type of a value, which lives as long as the device. NULL, without an error, if the value
+// belongs to another graph or its type is not known yet. Threads: any, one at a time for one graph.
 SPY_API const char *spy_fuse_type(spy_fusion *fusion, spy_node value);
 
 // Makes a value an output: "_result" is what the fused function returns, any other name an out parameter.
 // Threads: any, one at a time for one graph.
 SPY_API spy_status spy_fuse_output(spy_fusion *fusion, const char *name, spy_arg value);
 
-// How the results of all elements become one.
+// The operation that makes one value of the results of all elements.
 typedef enum spy_fuse_reduction {
     SPY_FUSE_REDUCTION_NONE = 0,
     SPY_FUSE_REDUCTION_SUM,
-    SPY_FUSE_REDUCTION_MEAN, // the sum, divided by the number of elements that go into it
+    SPY_FUSE_REDUCTION_MEAN, // the sum, divided by the number of elements that are summed
     SPY_FUSE_REDUCTION_MIN,
     SPY_FUSE_REDUCTION_MAX
 } spy_fuse_reduction;

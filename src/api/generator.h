@@ -24,9 +24,10 @@ SPY_API spy_arg spy_arg_thread_id(const char *name);
 
 // A grid of integer coordinates.
 typedef struct spy_grid_desc {
-    spy_shape shape; // its sizes are part of the call's shape; -1 means any size. Rank 1 to SPY_MAX_RANK
-    spy_shape offset; // added to each coordinate; rank 0: 0
-    spy_shape stride; // each coordinate is multiplied by it first; rank 0: 1
+    spy_shape shape; // the grid's sizes, which are part of the call's shape; -1 means any size. Rank 1 to
+                     // SPY_MAX_RANK
+    spy_shape offset; // added to each coordinate; rank 0 means 0
+    spy_shape stride; // factor of each coordinate, before the offset; rank 0 means 1
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_grid_desc;
 
@@ -35,8 +36,8 @@ typedef struct spy_grid_desc {
 // bits.
 SPY_API spy_arg spy_arg_grid(const char *name, const spy_grid_desc *desc);
 
-// start, start + step, ... up to but without stop, as numpy's arange: one dimension of the call. The numbers
-// must fit 32 bits.
+// start, start + step, ... up to but without stop, like numpy's arange: one dimension of the call. The
+// numbers must fit 32 bits.
 SPY_API spy_arg spy_arg_range(const char *name, int64_t start, int64_t stop, int64_t step);
 
 // The start of a random sequence. NULL or all zero: the defaults.
@@ -54,8 +55,8 @@ typedef struct spy_random_desc {
 // before. Without warmup the first numbers of neighbouring elements are visibly related; a warmup of 1 is enough
 // for pictures. Source: slang/slangpy_kernel.slang.
 SPY_API spy_arg spy_arg_wang_hash(const char *name, const spy_random_desc *desc);
-// Random floats, uniform in [low, high), from the low 23 bits of each number of the same sequence; for float
-// parameters of any width.
+// Random floats, uniform in [low, high), from the low 23 bits of each number of spy_arg_wang_hash()'s
+// sequence; for float parameters of any width.
 SPY_API spy_arg spy_arg_rand_float(const char *name, float low, float high, const spy_random_desc *desc);
 
 #ifdef __cplusplus

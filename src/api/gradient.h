@@ -15,24 +15,25 @@ extern "C" {
 // gradients, and a half tensor float gradients. A view has the corresponding view of its tensor's gradients.
 // A tensor keeps its gradients alive.
 
-// Returns the gradient tensor: the one that with_grad made, else grad_out, else grad_in. NULL, without an
-// error, when the tensor has no gradient. Borrowed: it lives as long as `tensor`. Threads: any.
+// Returns the gradient tensor: the one that with_grad made, or grad_out, or grad_in, in this order. Returns
+// NULL, without an error, when the tensor has no gradient. The caller does not release it; it lives as long
+// as `tensor`. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad(spy_tensor *tensor);
 // Returns the gradient that calls read: backward calls read it of their outputs, forward-mode calls of their
-// inputs. NULL if the tensor has none. The caller does not release it. Threads: any.
+// inputs. Returns NULL if the tensor has none. The caller does not release it. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_in(spy_tensor *tensor);
-// Returns the gradient that backward calls add to and that forward-mode calls write. NULL if the tensor has
-// none. The caller does not release it. Threads: any.
+// Returns the gradient that backward calls add to and that forward-mode calls write. Returns NULL if the
+// tensor has none. The caller does not release it. Threads: any.
 SPY_API spy_tensor *spy_tensor_grad_out(spy_tensor *tensor);
 // Sets all gradients of a tensor to zero. Threads: any.
 SPY_API spy_status spy_tensor_zero_grad(spy_tensor *tensor);
-// Returns a view of the same elements without gradients, which the caller releases. NULL on failure. Threads:
-// any.
+// Returns a view of the same elements without gradients, which the caller releases. Returns NULL on failure.
+// Threads: any.
 SPY_API spy_tensor *spy_create_detached(spy_tensor *tensor);
 // Returns a view of the same elements with other gradients, which the caller releases; the tensor itself is
 // not changed. grad_in and grad_out are as in spy_tensor_desc. When both are NULL, one new zeroed gradient
 // serves for both; the gradient type of a struct is looked up in `module`, which may be NULL when the tensor
-// has a gradient or its element type is built in. NULL on failure. Threads: any.
+// has a gradient or its element type is built in. Returns NULL on failure. Threads: any.
 SPY_API spy_tensor *spy_create_attached(spy_tensor *tensor, spy_tensor *grad_in, spy_tensor *grad_out,
                                         spy_module *module);
 
@@ -79,21 +80,22 @@ SPY_API spy_status spy_call_forward_diff(spy_function *function, spy_args args);
 
 // Options of spy_gradcheck(). All members may stay zero.
 typedef struct spy_gradcheck_desc {
-    double step;               // by which each number is moved up and down; 0 means 2^-17 for float64, 2^-8
-                               // for float32 and 2^-4 for float16, times the number where that is above 1
+    double step;               // distance by which each number is moved up and down; 0 means 2^-17 for
+                               // float64, 2^-8 for float32 and 2^-4 for float16, times the number where that
+                               // is above 1
     double relative_tolerance; // 0 means 1e-5 for float64, 1e-2 for float32 and 0.1 for float16
     double absolute_tolerance; // 0 means 1e-7 for float64, 1e-3 for float32 and 0.05 for float16
-    uint32_t max_elements;     // numbers of each argument that are checked, chosen at random; 0 means 64
+    uint32_t max_elements;     // the numbers of each argument that are checked, chosen at random; 0 means 64
     uint64_t seed;             // seed of the outputs' random gradients and of the choice of elements
     uint64_t _end_canary;      // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_gradcheck_desc;
 
-// What spy_gradcheck() found.
+// The result of spy_gradcheck().
 typedef struct spy_gradcheck_info {
-    uint32_t checked, wrong;  // numbers whose gradients were compared, and those whose gradients differ
-    bool float64;             // some were compared in float64
+    uint32_t checked, wrong;  // the number of gradients that were compared, and number of those that differ
+    bool float64;             // some gradients were compared in float64
     char argument[64];        // the argument with the largest error: "x", "light.color"
-    int64_t element;          // index of the number among the argument's scalars, in row-major order
+    int64_t element;          // the index of the number among the argument's scalars, in row-major order
     double analytic, numeric; // gradient of that number by the derivative, and by central differences
 } spy_gradcheck_info;
 

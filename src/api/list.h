@@ -28,27 +28,27 @@ typedef enum spy_list_op_kind {
 // One recorded operation, for spy_list_desc.on_record.
 typedef struct spy_list_op {
     spy_list_op_kind kind;
-    uint32_t index;   // position in the list, from 0
-    const char *name; // name of the function, label or marker; "" for other operations. Valid during the
+    uint32_t index;   // the position in the list, from 0
+    const char *name; // the name of the function, label or marker; "" for other operations. Valid during the
                       // callback
 } spy_list_op;
 
 // Options of a new list. All members may stay zero.
 typedef struct spy_list_desc {
-    const char *label; // name of each submission in debug tools, and of the list in messages
+    const char *label; // the name of each submission in debug tools, and of the list in messages
     // Called after each recorded operation, from inside the recording function; it must not use the device.
-    // NULL if there is none.
+    // NULL means that there is no such function.
     void (*on_record)(const spy_list_op *op, void *user_data);
     void *user_data; // handed to on_record
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_list_desc;
 
-// Creates a list and begins its recording. `desc` may be NULL. NULL on failure. Released by the caller, or
-// with the device. A list is recorded, finished, and then submitted any number of times, also while earlier
-// submissions run. It keeps the kernels and the memory of the tensors that it uses, so these may be released
-// in any order. The GPU reads the tensors' contents when it executes the list, so they may change between
-// submissions. A tensor that later gets other storage (spy_tensor_point_to) keeps its old storage in the
-// list. Threads: any, as for all functions below.
+// Creates a list and begins its recording. `desc` may be NULL. Returns NULL on failure. The caller releases
+// it, or it is released with the device. A list is recorded, finished, and then submitted any number of
+// times, also while earlier submissions run. It keeps the kernels and the memory of the tensors that it uses,
+// so these may be released in any order. The GPU reads the tensors' contents when it executes the list, so
+// they may change between submissions. A tensor that later gets other storage (spy_tensor_point_to) keeps its
+// old storage in the list. Threads: any, as for all functions below.
 SPY_API spy_command_list *spy_create_command_list(spy_device *device, const spy_list_desc *desc);
 // Adds one reference to the list, which then needs one more release.
 SPY_API void spy_retain_command_list(spy_command_list *list);
@@ -56,7 +56,8 @@ SPY_API void spy_retain_command_list(spy_command_list *list);
 // goes on. NULL is ignored. Threads: any, at any time.
 SPY_API void spy_release_command_list(spy_command_list *list);
 
-// >>recording: an error leaves the list unchanged. After spy_list_finish() recording is
+// >>recording
+// An error of the functions that record leaves the list unchanged. After spy_list_finish() they return
 // SPY_ERROR_INVALID_ARGUMENT.
 
 // Records a call, with the arguments of spy_call(). Short for spy_call_with() with options.append_to = list,
@@ -157,14 +158,15 @@ SPY_API spy_list_info spy_get_list_info(spy_command_list *list);
 SPY_API spy_status spy_save_list(spy_command_list *list, const char *name, spy_args tensors);
 
 // Records a saved list again, as a finished list on the tensors given: each name of spy_save_list() once, by
-// spy_arg_tensor(); or by spy_out_tensor() where a call of the list makes the tensor, which may also be left out.
-// A tensor must have the element type and rank that it was recorded with. Its sizes may differ where the list
-// only calls functions with it, copies it or fills it; where the list dispatches over it, writes data to it or
-// uses a part of it, sizes (and, of a part, strides) must be those recorded. The device's pack must have what the
-// list calls; it needs no modules from the program. Released by the caller, or with the device. NULL on failure,
-// and no tensor is set: SPY_ERROR_UNSUPPORTED: the device has no pack; SPY_ERROR_NOT_FOUND: the pack has no such
-// list, or a tensor is missing or has an unknown name; SPY_ERROR_TYPE_MISMATCH, SPY_ERROR_SHAPE_MISMATCH: a tensor
-// does not fit; else an error of the call that failed. Threads: any. Cost: that of recording.
+// spy_arg_tensor(); or by spy_out_tensor() where a call of the list makes the tensor, which may also be left
+// out. A tensor must have the element type and rank that it was recorded with. Its sizes may differ where the
+// list only calls functions with it, copies it or fills it; where the list dispatches over it, writes data to
+// it or uses a part of it, sizes (and, of a part, strides) must be those recorded. The device's pack must
+// have what the list calls; it needs no modules from the program. The caller releases it, or it is released
+// with the device. Returns NULL on failure, and no tensor is set: SPY_ERROR_UNSUPPORTED: the device has no
+// pack; SPY_ERROR_NOT_FOUND: the pack has no such list, or a tensor is missing or has an unknown name;
+// SPY_ERROR_TYPE_MISMATCH, SPY_ERROR_SHAPE_MISMATCH: a tensor does not fit; else an error of the call that
+// failed. Threads: any. Cost: that of recording.
 SPY_API spy_command_list *spy_load_list(spy_device *device, const char *name, spy_args tensors);
 
 #ifdef __cplusplus

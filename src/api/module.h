@@ -43,8 +43,8 @@ typedef enum spy_debug_info {
 // How strictly compilers keep floating-point expressions.
 typedef enum spy_float_mode {
     SPY_FLOAT_MODE_DEFAULT = 0, // the driver, or NVRTC, may fuse a * b + c
-    SPY_FLOAT_MODE_PRECISE,     // fusing is forbidden. On Vulkan this needs Slang 2026.14 or later, else
-                                // SPY_ERROR_UNSUPPORTED
+    SPY_FLOAT_MODE_PRECISE,     // fusing is forbidden. On Vulkan this needs Slang 2026.14 or later, and gives
+                                // SPY_ERROR_UNSUPPORTED otherwise
     SPY_FLOAT_MODE_FAST         // compilers may assume that infinities and NaN do not occur; on CUDA (NVRTC's
                                 // -use_fast_math) sin, exp, / and others are approximate and denormals are 0.
                                 // No effect on SPIR-V: a warning says so
@@ -61,7 +61,7 @@ typedef struct spy_compile_options {
     bool experimental_features; // allow experimental features of the Slang language
 } spy_compile_options;
 
-// Where a module comes from and how it is compiled. One of path, source and precompiled is required.
+// The source of a module, and how it is compiled. One of path, source and precompiled is required.
 typedef struct spy_module_desc {
     const char *path;                  // a .slang or .slang-module file; may be NULL when source or
                                        // precompiled is given. A relative path that does not exist is
@@ -72,7 +72,7 @@ typedef struct spy_module_desc {
     size_t precompiled_size_bytes;
     const char *name;                  // module name; default: the file's name without folder and ending, or
                                        // "module"
-    const char *const *include_paths;  // searched before the device's
+    const char *const *include_paths;  // folders that are searched before the device's include paths
     size_t include_path_count;
     const spy_define *defines;         // preprocessor macros
     size_t define_count;
@@ -87,8 +87,8 @@ typedef struct spy_module_desc {
     spy_compile_options options;
     bool strict_broadcasting;          // arguments must have the call's full rank: missing leading dimensions
                                        // are errors
-    bool zero_missing;                 // numbers of shader parameters that are not given are 0, and so are
-                                       // fields that are missing from structs; by default both are errors
+    bool zero_missing;                 // numbers of shader parameters that are not given are 0, and so
+                                       // are fields that are missing from structs; by default both are errors
     // Accept precompiled modules (this one and its imports) without the seal, a checksum that
     // spy_save_module() and spy_serialize_module() write and slangc does not. Slang crashes on many damaged
     // modules; the seal detects damage before Slang reads the module.
@@ -96,10 +96,10 @@ typedef struct spy_module_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_module_desc;
 
-// Loads a module. NULL on failure; the device's error then has the compiler's text with file and line. A
-// precompiled module needs the Slang version that wrote it; its imports are searched for as .slang-module and
-// .slang. Released by the caller, or with the device. Threads: any.
-// Cost: 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
+// Loads a module. Returns NULL on failure; the device's error then has the compiler's text with file and
+// line. A precompiled module needs the Slang version that wrote it; its imports are searched for as
+// .slang-module and .slang. The caller releases it, or it is released with the device. Threads: any. Cost:
+// 5-50 ms; the first one of a process about 0.3 s more, for loading the compiler.
 SPY_API spy_module *spy_load_module(spy_device *device, const spy_module_desc *desc);
 // Adds one reference to the module, which then needs one more release. Threads: any.
 SPY_API void spy_retain_module(spy_module *module);
@@ -109,7 +109,7 @@ SPY_API void spy_release_module(spy_module *module);
 
 // Writes a module in compiled form to the file `path` (.slang-module), which spy_load_module, slangc and
 // `import` of the same Slang version accept instead of the source. The file holds only this module; its
-// imports are still needed. SPY_ERROR_IO when `path` cannot be written. Threads: any.
+// imports are still needed. Returns SPY_ERROR_IO when `path` cannot be written. Threads: any.
 SPY_API spy_status spy_save_module(spy_module *module, const char *path);
 // Writes a module in compiled form to memory. Works like snprintf: writes at most `capacity_bytes` bytes to
 // `data`, which may be NULL when capacity_bytes is 0, and returns the size of the compiled module in bytes; 0
@@ -134,21 +134,21 @@ SPY_API spy_status spy_reload_module(spy_module *module, const char *source);
 
 // The result of a check for changed files.
 typedef struct spy_reload_info {
-    uint32_t reloaded;  // number of modules that have new code
-    uint32_t failed;    // number of modules whose reload failed; they keep their code, and are tried again
-                        // after the next change
-    uint32_t compiling; // number of modules, and of prepared calls of reloaded modules, that a thread still
-                        // compiles
+    uint32_t reloaded;  // the number of modules that have new code
+    uint32_t failed;    // the number of modules whose reload failed; they keep their code, and are tried
+                        // again after the next change
+    uint32_t compiling; // the number of modules, and of prepared calls of reloaded modules, that a thread
+                        // still compiles
 } spy_reload_info;
 
 // Reloads in the background all modules whose files have changed on disk or in the file hook. It checks the
 // files that a module was made of, and paths at which a file was searched for but did not exist. It checks at
-// most once in `interval_ns` nanoseconds (0: at each call), so it may be called each frame. A thread of the
-// library compiles changed modules while calls use the old code; a later spy_poll_reload() puts the new code
-// in place and counts it in `info` (which may be NULL). This function neither compiles nor waits.
+// most once in `interval_ns` nanoseconds (0 means at each call), so it may be called each frame. A thread of
+// the library compiles changed modules while calls use the old code; a later spy_poll_reload() puts the new
+// code in place and counts it in `info` (which may be NULL). This function neither compiles nor waits.
 // Returns SPY_OK when no reload has failed since the last poll, else the error of spy_reload_module() for the
-// first module that failed.
-// Threads: any. Cost: 0.1 us without a check; a check takes about 2 us for each file.
+// first module that failed. Threads: any. Cost: 0.1 us without a check; a check takes about 2 us for each
+// file.
 SPY_API spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
 // Like spy_poll_reload(), but when it finds changes it waits until all changed modules and their prepared
@@ -156,9 +156,9 @@ SPY_API spy_status spy_poll_reload(spy_device *device, uint64_t interval_ns, spy
 // 2 us for each file without a change, else as loading.
 SPY_API spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_reload_info *info);
 
-// Finds a function by name: "f", "ns::f", "Type::method", or with generic arguments, "f<float, 4>". NULL if
-// there is none; the error lists the nearest names. Borrowed: the function lives as long as its module.
-// Threads: any.
+// Finds a function by name: "f", "ns::f", "Type::method", or with generic arguments, "f<float, 4>". Returns
+// NULL if there is none; the error lists the nearest names. Borrowed: the function lives as long as its
+// module. Threads: any.
 SPY_API spy_function *spy_find_function(spy_module *module, const char *name);
 SPY_API const char *spy_function_name(const spy_function *function);
 SPY_API spy_module *spy_function_module(const spy_function *function);

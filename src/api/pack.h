@@ -20,11 +20,11 @@
 extern "C" {
 #endif
 
-// Writes what a device with desc.record_pack has recorded since it was created. If there is a pack at `path`, it gets
-// what it does not have yet, so that one file serves several backends. SPY_ERROR_UNSUPPORTED for a device that does not
-// record; SPY_ERROR_INVALID_ARGUMENT without a path, or when a file is there that is no pack of this version;
-// SPY_ERROR_IO when the file cannot be read or written: then it is as it was. Several processes may add to one pack.
-// Threads: any.
+// Writes what a device with desc.record_pack has recorded since it was created. If there is a pack at `path`,
+// it gets what it does not have yet, so that one file serves several backends. Returns SPY_ERROR_UNSUPPORTED
+// for a device that does not record; SPY_ERROR_INVALID_ARGUMENT without a path, or when a file is there that
+// is no pack of this version; SPY_ERROR_IO when the file cannot be read or written: then it is as it was.
+// Several processes may add to one pack. Threads: any.
 SPY_API spy_status spy_save_pack(spy_device *device, const char *path);
 
 // Copies the manifest of the device's pack, a text with a line for each module, architecture, call and list: fields with

@@ -37,7 +37,7 @@ extern "C" {
 // that print do not wait for each other. Kernels in an engine's command buffer print too; their messages are
 // delivered after spy_vk_recording_finished().
 
-// The next two functions are SlangPy's flush_print and flush_print_to_string.
+// SlangPy has spy_flush_print() as flush_print and spy_read_print() as flush_print_to_string.
 
 // Waits for all work that prints and delivers its messages to desc.log.func. Does nothing without
 // enable_print. SPY_ERROR_UNSUPPORTED while calls are recorded into an engine's command buffer. Threads: any.

@@ -8,14 +8,14 @@
 extern "C" {
 #endif
 
-typedef struct spy_raster spy_raster; // a vertex and a fragment function, and how they draw
+typedef struct spy_raster spy_raster; // a vertex and a fragment function with the settings of their draws
 
-#define SPY_MOST_TARGETS 8 // colour targets of a draw
+#define SPY_MOST_TARGETS 8 // most colour targets of a draw
 #define SPY_MOST_VERTEX_BUFFERS 16
 
-// The shapes that vertices make.
+// The primitives that vertices form.
 typedef enum spy_topology {
-    SPY_TOPOLOGY_DEFAULT, // triangle list
+    SPY_TOPOLOGY_DEFAULT, // same as triangle list
     SPY_TOPOLOGY_POINT_LIST,
     SPY_TOPOLOGY_LINE_LIST,
     SPY_TOPOLOGY_LINE_STRIP,
@@ -24,14 +24,14 @@ typedef enum spy_topology {
     SPY_TOPOLOGY_COUNT
 } spy_topology;
 
-// Which sides of triangles are not drawn.
+// The sides of triangles that are not drawn.
 typedef enum spy_cull {
     SPY_CULL_NONE, // both sides are drawn
     SPY_CULL_FRONT,
     SPY_CULL_BACK
 } spy_cull;
 
-// What a blend multiplies the new colour ("source") and the target's old colour ("target") by.
+// The factor by which a blend multiplies the new colour ("source") or the target's old colour ("target").
 typedef enum spy_blend_factor {
     SPY_BLEND_FACTOR_DEFAULT, // the source's factor is one, the target's is zero
     SPY_BLEND_FACTOR_ZERO,
@@ -54,9 +54,9 @@ typedef enum spy_blend_factor {
     SPY_BLEND_FACTOR_COUNT
 } spy_blend_factor;
 
-// How the two products of a blend become the target's colour.
+// The operation by which the two products of a blend become the target's colour.
 typedef enum spy_blend_op {
-    SPY_BLEND_OP_DEFAULT, // add
+    SPY_BLEND_OP_DEFAULT, // same as add
     SPY_BLEND_OP_ADD,
     SPY_BLEND_OP_SUBTRACT,         // source - target
     SPY_BLEND_OP_REVERSE_SUBTRACT, // target - source
@@ -65,8 +65,8 @@ typedef enum spy_blend_op {
     SPY_BLEND_OP_COUNT
 } spy_blend_op;
 
-// How a colour target takes what the fragment function returns. All zero means that it is replaced, in all
-// channels.
+// How a colour target is changed by the fragment function's result. All zero means that it is replaced, in
+// all channels.
 typedef struct spy_blend {
     bool enabled;
     spy_blend_factor color_source, color_target;
@@ -78,11 +78,11 @@ typedef struct spy_blend {
               // function needs no output for the target
 } spy_blend;
 
-// What a stencil test does to the target's stencil value.
+// The operation of a stencil test on the target's stencil value.
 typedef enum spy_stencil_op {
-    SPY_STENCIL_OP_DEFAULT, // the value stays
+    SPY_STENCIL_OP_DEFAULT, // the value stays as it is
     SPY_STENCIL_OP_ZERO,
-    SPY_STENCIL_OP_REPLACE, // with spy_draw_desc.stencil_reference
+    SPY_STENCIL_OP_REPLACE, // the value becomes spy_draw_desc.stencil_reference
     SPY_STENCIL_OP_INCREMENT_CLAMPED,
     SPY_STENCIL_OP_DECREMENT_CLAMPED,
     SPY_STENCIL_OP_INVERT,
@@ -94,8 +94,8 @@ typedef enum spy_stencil_op {
 // The stencil test of one side of triangles. All zero means that it passes and changes nothing.
 typedef struct spy_stencil {
     spy_stencil_op fail, depth_fail, pass;
-    spy_compare compare; // how the reference is compared with the target; NONE means that the test always
-                         // passes
+    spy_compare compare; // the comparison of the reference with the target's value; NONE means that the test
+                         // always passes
 } spy_stencil;
 
 // An attribute of a vertex in a buffer that holds several of them.
@@ -103,48 +103,49 @@ typedef struct spy_vertex_attribute {
     const char *name;        // the input's semantic ("POSITION"; case does not matter), or its name in Slang
     uint32_t semantic_index; // 1 for TEXCOORD1
     spy_format format;       // how the bytes are read; Slang's type has as many channels or fewer
-    uint32_t offset_bytes;   // from the start of an element
-    uint32_t buffer;         // index in spy_draw_desc.vertex_buffers
+    uint32_t offset_bytes;   // the bytes from the start of an element
+    uint32_t buffer;         // the index in spy_draw_desc.vertex_buffers
 } spy_vertex_attribute;
 
 // The elements of a vertex buffer.
 typedef struct spy_vertex_layout {
-    uint32_t stride_bytes;  // from element to element
+    uint32_t stride_bytes;  // the bytes from one element to the next
     uint32_t per_instances; // 0 means one element for each vertex, n means one for each n instances
 } spy_vertex_layout;
 
-// How a raster draws. If all but `vertex` is zero, it draws both sides of triangles, without a depth test and
-// without blending.
+// The settings of a raster's draws. If all but `vertex` is zero, it draws both sides of triangles, without a
+// depth test and without blending.
 typedef struct spy_raster_desc {
     spy_function *vertex;   // required: a [shader("vertex")] function
     spy_function *fragment; // a [shader("fragment")] function; NULL means that only depth and stencil are
                             // written
     spy_topology topology;
     spy_cull cull;
-    bool clockwise_is_front; // seen on the target, whose y grows downwards
+    bool clockwise_is_front; // the front is the side whose vertices are clockwise on the target, whose y
+                             // grows downwards; false means counter-clockwise
     bool wireframe;
     spy_blend blends[SPY_MOST_TARGETS];
 
-    // Tests against spy_draw_desc.depth. compare NONE: no test, and depth is not written.
+    // The depth test against spy_draw_desc.depth. NONE: there is no test, and depth is not written.
     spy_compare depth_compare;
-    bool depth_read_only; // depth is not written
+    bool depth_read_only; // the test does not write depth
     float depth_bias, depth_bias_slope, depth_bias_clamp;
-    bool depth_clamped; // instead of clipping at the near and far plane
+    bool depth_clamped; // depth is clamped instead of clipped at the near and far plane
     bool stencil_enabled;
     uint32_t stencil_read_mask, stencil_write_mask; // 0 means 255
     spy_stencil stencil_front, stencil_back;
 
-    uint32_t sample_mask; // samples that are written; 0 means all
+    uint32_t sample_mask; // bits of the samples that are written; 0 means all
     bool alpha_to_coverage;
 
-    // Where vertices come from, as buffers of several attributes each: all inputs of the vertex function that are no
-    // SV_ values are found here; attributes that it does not take are ignored. With none of them, arguments of the
-    // draw are its attributes (spy_draw).
+    // Attributes in buffers of several attributes each: all inputs of the vertex function that are not SV_
+    // values are found here; attributes that it does not take are ignored. Without any, arguments of the draw
+    // are its attributes (spy_draw).
     const spy_vertex_attribute *attributes;
     size_t attribute_count;
     const spy_vertex_layout *layouts; // layouts of spy_draw_desc.vertex_buffers
     size_t layout_count;
-    // Names of arguments that are attributes with an element for each instance.
+    // The names of arguments that are attributes with an element for each instance.
     const char *const *instance_attributes;
     size_t instance_attribute_count;
 
@@ -152,18 +153,21 @@ typedef struct spy_raster_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_raster_desc;
 
-// Creates a raster. Both functions are of one device, and of one module or of modules that have the same globals.
-// What the fragment function takes is what the vertex function returns at the same place, counted without SV_ values.
-// Pipelines are made by the first draw with targets of certain formats and arguments of certain kinds; after a reload
-// the next draw makes them anew. NULL on failure. Released by the caller, or with the device. Threads: any.
+// Creates a raster. Both functions are of one device, and of one module or of modules that have the same
+// globals. What the fragment function takes is what the vertex function returns at the same place, counted
+// without SV_ values. Pipelines are made by the first draw with targets of certain formats and arguments of
+// certain kinds; after a reload the next draw makes them anew. Returns NULL on failure. The caller releases
+// it, or it is released with the device. Threads: any.
 SPY_API spy_raster *spy_create_raster(spy_device *device, const spy_raster_desc *desc);
 // Returns the colour targets that the fragment function writes, as bits: 1 for SV_Target0, 2 for SV_Target1. 0 without
 // a fragment function. Threads: any.
 SPY_API uint32_t spy_raster_outputs(spy_raster *raster);
-SPY_API void spy_retain_raster(spy_raster *raster);  // Threads: any.
-SPY_API void spy_release_raster(spy_raster *raster); // NULL is ignored. Threads: any, at any time.
+SPY_API void spy_retain_raster(spy_raster *raster);  // Adds one reference to the raster, which then needs one
+                                                     // more release. Threads: any.
+SPY_API void spy_release_raster(spy_raster *raster); // Drops one reference; the last one frees the raster.
+                                                     // NULL is ignored. Threads: any, at any time.
 
-// What happens to a target's old content before the draw.
+// The treatment of a target's old contents before the draw.
 typedef enum spy_load {
     SPY_LOAD_DEFAULT, // the target keeps its contents
     SPY_LOAD_CLEAR,
@@ -186,7 +190,7 @@ typedef struct spy_draw_depth {
     uint32_t stencil_clear;
 } spy_draw_depth;
 
-// Where on the targets the vertices' positions from -1 to 1 lie.
+// The rectangle of the targets in which positions from -1 to 1 lie.
 typedef struct spy_viewport {
     float x, y, width, height;  // pixels of the target; y grows downwards
     float min_depth, max_depth; // both 0 means 0 and 1
@@ -195,40 +199,42 @@ typedef struct spy_viewport {
 // The part of the targets outside of which nothing is drawn.
 typedef struct spy_scissor {
     int32_t x, y;
-    uint32_t width, height; // pixels
+    uint32_t width, height; // the size in pixels
 } spy_scissor;
 
-// Elements of a tensor as vertices, from byte `offset_bytes` of the tensor's first element on.
+// The elements of a tensor that are vertices, from byte `offset_bytes` of the tensor's first element on.
 typedef struct spy_vertex_buffer {
     spy_tensor *tensor;
     size_t offset_bytes;
 } spy_vertex_buffer;
 
-// What is drawn, and where to.
+// The targets and the geometry of a draw.
 typedef struct spy_draw_desc {
     spy_draw_target targets[SPY_MOST_TARGETS]; // all of one size; those behind the last texture do not exist
     spy_draw_depth depth;
-    spy_viewport viewport; // width 0: the whole target
-    spy_scissor scissor;   // width 0: no limit
+    spy_viewport viewport; // width 0 means the whole target
+    spy_scissor scissor;   // width 0 means no limit
 
-    // Vertices, or indices if there are any. vertex_count 0: as many as `indices` has from first_vertex on, else as
-    // all attributes of vertices have; `draw_nothing` for none. Without triangles, targets are cleared.
+    // Vertices, or indices if there are any. vertex_count 0: as many as `indices` has from first_vertex on,
+    // or without indices as many as all attributes of vertices have; `draw_nothing` for none. Without
+    // triangles, targets are cleared.
     uint32_t vertex_count, first_vertex;
-    uint32_t instance_count, first_instance; // instance_count 0: 1
+    uint32_t instance_count, first_instance; // instance_count 0 means 1
     bool draw_nothing;
-    // Contiguous, of uint32 or uint16; NULL means that vertices are drawn in their order. That each index, with
-    // vertex_offset, is one of a vertex is the caller's duty: the GPU reads what lies there, or zeros where
-    // robustBufferAccess is on (devices that an engine has made with it).
+    // Contiguous, of uint32 or uint16; NULL means that vertices are drawn in their order. The caller makes
+    // sure that each index, with vertex_offset, is the index of a vertex: otherwise the GPU reads other
+    // memory, or zeros if robustBufferAccess is on (devices that an engine has made with it).
     spy_tensor *indices;
     size_t indices_offset_bytes;
     bool indices_are_16_bit; // needed if `indices` is a tensor of bytes or structs, and not if it is one of
                              // uint16
     int32_t vertex_offset;   // added to each index
-    spy_vertex_buffer vertex_buffers[SPY_MOST_VERTEX_BUFFERS]; // for spy_raster_desc.layouts
+    spy_vertex_buffer vertex_buffers[SPY_MOST_VERTEX_BUFFERS]; // buffers with the layouts of
+                                                               // spy_raster_desc.layouts
 
-    // Counts that the GPU reads when it draws: `indirect_count` times VkDrawIndirectCommand (vertices, instances,
-    // first vertex, first instance) or, with indices, VkDrawIndexedIndirectCommand (indices, instances, first index,
-    // vertex offset, first instance), all uint32_t.
+    // Counts that the GPU reads when it draws: `indirect_count` times VkDrawIndirectCommand (vertices,
+    // instances, first vertex, first instance) or, with indices, VkDrawIndexedIndirectCommand (indices,
+    // instances, first index, vertex offset, first instance), all uint32_t.
     spy_tensor *indirect;
     size_t indirect_offset_bytes;
     uint32_t indirect_count; // 0 means 1
@@ -237,7 +243,7 @@ typedef struct spy_draw_desc {
     float blend_color[4];
     bool edge_gradients;  // spy_draw_backward() also computes how the picture changes as edges of triangles
                           // move
-    uint64_t _end_canary; // must be 0
+    uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_draw_desc;
 
 // Draws. `args`, all with names, are:

@@ -43,8 +43,8 @@ typedef enum spy_decl_kind {
     SPY_DECL_KIND_SHADER_PARAMETER // a global that the host sets: uniform data, a buffer, a texture
 } spy_decl_kind;
 
-// Bits of spy_decl.flags. An in parameter has SPY_DECL_FLAG_IN, an out parameter SPY_DECL_FLAG_OUT, an inout
-// parameter both. [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] share one bit,
+// The bits of spy_decl.flags. An in parameter has SPY_DECL_FLAG_IN, an out parameter SPY_DECL_FLAG_OUT, an
+// inout parameter both. [Differentiable], [BackwardDifferentiable] and [ForwardDifferentiable] share one bit,
 // because Slang does not distinguish them.
 typedef enum spy_decl_flag {
     SPY_DECL_FLAG_NONE = 0,
@@ -76,9 +76,9 @@ typedef enum spy_constant_kind {
 // A number or text that is known at compile time.
 typedef struct spy_constant {
     spy_constant_kind kind;
-    int64_t int_value;  // value of an INT; a bool is 0 or 1, and a uint64 above INT64_MAX has its bits
-    double float_value; // value of a FLOAT, in float's precision, or of an INT
-    const char *string; // text of a STRING
+    int64_t int_value;  // the value of an INT; a bool is 0 or 1, and a uint64 above INT64_MAX has its bits
+    double float_value; // the value of a FLOAT, in float's precision, or of an INT
+    const char *string; // the text of a STRING
 } spy_constant;
 
 // A user-defined attribute: [Name(1, 2.5, "text")]. Slang lists only attributes that are declared as structs;
@@ -120,27 +120,26 @@ struct spy_decl {
                                // their members) and the root
     const char *text;          // the declaration as in Slang code: "float lerp(float a, float b = 1)",
                                // "struct Circle", "Red = 0"
-    const spy_type_info *type; // type of a variable, parameter, field or property; a function's return
-                               // type; the type that a struct, enum, interface or alias declares; NULL
-                               // where there is none
+    const spy_type_info *type; // the type of a variable, parameter, field or property; a function's return
+                               // type; the type that a struct, enum, interface or alias declares; NULL where
+                               // there is none
     const spy_decl *parent;    // NULL for the root
-    const spy_decl *children;  // declarations inside this one: fields first, then the others in source
-                               // order; of a function: its generic parameters, then its parameters
-    uint32_t child_count;      // number of children
+    const spy_decl *children;  // declarations inside this one: fields first, then the others in source order;
+                               // for a function its generic parameters, then its parameters
+    uint32_t child_count;      // the number of children
     const spy_attribute *attributes;
     uint32_t attribute_count;
-    spy_constant value;         // value of an enum case, a constant, or a default value that is a plain
-                                // number
-    size_t offset_bytes;        // offset of a field, in C's layout
-    size_t device_offset_bytes; // offset of a field in the device's layout, or of a uniform shader parameter
-                                // within the globals
-    uint32_t binding, space;    // numbers of a shader parameter that is a resource, in this module's own
+    spy_constant value;  // the value of an enum case, a constant, or a default value that is a plain number
+    size_t offset_bytes; // the offset of a field, in C's layout
+    size_t device_offset_bytes; // the offset of a field in the device's layout, or of a uniform shader
+                                // parameter within the globals
+    uint32_t binding, space;    // the numbers of a shader parameter that is a resource, in this module's own
                                 // layout
-    spy_stage stage;            // stage of an entry point
+    spy_stage stage;            // the stage of an entry point
     uint32_t group_size[3];     // [numthreads] of an entry point
-    const char *file;           // source file, and line from 1; "" and 0 when unknown
+    const char *file;           // source file and line, from 1; "" and 0 when unknown
     uint32_t line;
-    const char *doc; // comment directly above it (/// lines or /** */); "" without one
+    const char *doc; // comment directly above the declaration (/// lines or /** */); "" if there is none
 };
 
 // The kind of a type.
@@ -166,22 +165,20 @@ typedef enum spy_type_kind {
 // depend on generic parameters, and structs with such fields.
 struct spy_type_info {
     spy_type_kind kind;
-    const char *name;       // name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"
+    const char *name;       // the name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"
                             // (C's order: 3 arrays of 2)
     spy_dtype dtype;        // scalar type of a scalar, vector or matrix; integer type of an enum; UINT64 for
                             // a pointer, whose address it is, and for a handle
-    uint32_t rows, columns; // sizes of a matrix; a vector's components are columns; else 1
-    int64_t count;          // number of an array's elements; 0 means unsized, or dependent on a generic
-                            // parameter
+    uint32_t rows, columns; // the sizes of a matrix; a vector's components are columns; 1 for other types
+    int64_t count; // the number of an array's elements; 0 means unsized, or dependent on a generic parameter
     const spy_type_info *element; // element type of an array, vector, matrix, pointer or buffer; integer type
-                                  // of an enum; else NULL
-    const spy_decl *decl;         // declaration of a struct, enum or interface of this module; else NULL
-    const spy_decl *fields;       // fields of a struct, also of one that another module declares
+                                  // of an enum; NULL for other types
+    const spy_decl *decl;   // declaration of a struct, enum or interface of this module; NULL for other types
+    const spy_decl *fields; // fields of a struct, also of one that another module declares
     uint32_t field_count;
-    size_t size_bytes, align_bytes;               // in C's layout, the layout of host data
-    size_t device_size_bytes, device_align_bytes; // in the device's layout
-    size_t device_stride_bytes;                   // from one array element to the next, in the device's
-                                                  // layout
+    size_t size_bytes, align_bytes;               // the sizes in C's layout, the layout of host data
+    size_t device_size_bytes, device_align_bytes; // the sizes in the device's layout
+    size_t device_stride_bytes; // the bytes from one array element to the next, in the device's layout
 };
 
 // Returns the root of the tree of a module's declarations; NULL on failure. The first call, and the first
@@ -190,8 +187,8 @@ SPY_API const spy_decl *spy_reflect_module(spy_module *module);
 
 // Returns the declaration with this path: "f", "ns::Circle::area" ("." may replace "::"), without generic
 // arguments. Of several declarations with one path it returns the first; spy_next_overload() returns the
-// others. NULL if there is none; the error lists the nearest names.
-// Threads and cost: as spy_reflect_module.
+// others. Returns NULL if there is none; the error lists the nearest names. Threads and cost: as
+// spy_reflect_module.
 SPY_API const spy_decl *spy_find_decl(spy_module *module, const char *path);
 
 // Returns the next declaration with the same name, kind and parent; NULL when there is none, or decl is NULL.
@@ -203,8 +200,8 @@ SPY_API const spy_decl *spy_next_overload(const spy_decl *decl);
 SPY_API const spy_attribute *spy_find_attribute(const spy_decl *decl, const char *name);
 
 // Returns a type by name, built-in or visible in the module: "float3", "Circle", "ns::Grid<float, 4>",
-// "Circle[8]". NULL if there is none; the error lists the nearest names, or the arguments that a generic type
-// needs. Threads: any.
+// "Circle[8]". Returns NULL if there is none; the error lists the nearest names, or the arguments that a
+// generic type needs. Threads: any.
 SPY_API const spy_type_info *spy_reflect_type(spy_module *module, const char *name);
 
 // Returns whether a type implements an interface: spy_type_implements(module, "Circle", "IShape"). Returns

@@ -14,16 +14,16 @@ typedef struct spy_tensor spy_tensor;
 // Options of a new tensor. All zero means one float with undefined value.
 typedef struct spy_tensor_desc {
     spy_shape shape;          // rank 0 is one element; sizes may be 0
-    spy_dtype dtype;          // type of scalar elements; default: float32
+    spy_dtype dtype;          // the type of scalar elements; default: float32
     const char *type;         // Slang element type, instead of dtype: "float3", "float4x4", "Particle", ...;
                               // "void": elements are bytes, for buffers and pointers of any type, whose
                               // layout is Slang's scalar layout
     spy_module *module;       // module in which `type` is looked up when it is not built in
     const void *data;         // initial contents, row-major, elements in C's layout, copied; NULL means
                               // undefined
-    size_t data_size_bytes;   // bytes of data; 0 means as many as the shape needs; else it must be that
-                              // number
-    const char *label;        // name in debug tools and messages
+    size_t data_size_bytes;   // the bytes of data; 0 means as many as the shape needs, and any other number
+                              // must be that size
+    const char *label;        // the name in debug tools and messages
     spy_tensor *like;         // a tensor that provides the shape (when `shape` has rank 0) and the element
                               // type (when neither dtype nor type is set)
     bool zeroed;              // set the contents to zero; not together with data
@@ -36,8 +36,8 @@ typedef struct spy_tensor_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_tensor_desc;
 
-// Creates a tensor. NULL on failure. Released by the caller, or with the device. Threads: any. Cost: no
-// driver call when the pool has a block of that size; one copy of data.
+// Creates a tensor. Returns NULL on failure. The caller releases it, or it is released with the device.
+// Threads: any. Cost: no driver call when the pool has a block of that size; one copy of data.
 SPY_API spy_tensor *spy_create_tensor(spy_device *device, const spy_tensor_desc *desc);
 // Adds one reference to the tensor, which then needs one more release. Threads: any.
 SPY_API void spy_retain_tensor(spy_tensor *tensor);
@@ -88,13 +88,13 @@ SPY_API uint64_t spy_tensor_address(spy_tensor *tensor);
 // The properties of a tensor.
 typedef struct spy_tensor_info {
     spy_shape shape;
-    spy_shape strides;        // in elements; 0 for broadcast dimensions
+    spy_shape strides;        // the strides in elements; 0 for broadcast dimensions
     spy_dtype dtype;          // element type; SPY_DTYPE_DEFAULT when elements are not scalars
     const char *type;         // Slang's name of the element type; lives as long as the device
     int64_t element_count;
-    size_t element_size_bytes;  // size of an element on the device: the distance of neighbours
-    size_t host_size_bytes;     // size of all elements in C's layout
-    int64_t offset_elements;    // position of element 0 in the storage
+    size_t element_size_bytes;  // the size of an element on the device: the distance of neighbours in bytes
+    size_t host_size_bytes;     // the size of all elements in C's layout
+    int64_t offset_elements;    // the position of element 0 in the storage
     bool is_contiguous;
 } spy_tensor_info;
 
@@ -106,16 +106,16 @@ SPY_API spy_tensor_info spy_get_tensor_info(const spy_tensor *tensor);
 // Threads: any, for all of them.
 typedef struct spy_view_desc {
     spy_shape shape;
-    spy_shape strides;        // in elements of the view's type; rank 0: row-major
-    int64_t offset_elements;  // from the tensor's first element, in elements of the view's type
-    const char *type;         // Slang element type of the view; NULL means that of the tensor
+    spy_shape strides;        // the strides in elements of the view's type; rank 0 means row-major
+    int64_t offset_elements;  // the offset from the tensor's first element, in elements of the view's type
+    const char *type;         // Slang element type of the view; NULL means the tensor's type
     spy_module *module;       // module in which `type` is looked up
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_view_desc;
 // Returns a view with any shape, strides and offset. All its elements must lie inside the tensor's storage;
 // otherwise the error names an index that does not.
 SPY_API spy_tensor *spy_create_view(spy_tensor *tensor, const spy_view_desc *desc);
-// Returns a view of the given shape, as numpy.broadcast_to: dimensions of size 1 are stretched and leading
+// Returns a view of the given shape, like numpy.broadcast_to: dimensions of size 1 are stretched and leading
 // dimensions added, by strides of 0 and without a copy.
 SPY_API spy_tensor *spy_create_broadcast(spy_tensor *tensor, spy_shape shape);
 // Returns tensor[..., start:stop:step, ...] in dimension `dim`, as in Python: negative positions count from
@@ -133,8 +133,8 @@ SPY_API spy_tensor *spy_create_select(spy_tensor *tensor, uint32_t dim, int64_t 
 typedef enum spy_index_kind {
     SPY_INDEX_KIND_DEFAULT = 0, // same as AT, so that an all-zero item is index 0
     SPY_INDEX_KIND_AT,          // one index, in `start`; the dimension disappears
-    SPY_INDEX_KIND_RANGE,       // start:stop:step
-    SPY_INDEX_KIND_REST,        // as many whole dimensions as the other items leave
+    SPY_INDEX_KIND_RANGE,       // the indices start:stop:step
+    SPY_INDEX_KIND_REST,        // all indices of as many dimensions as the other items leave
     SPY_INDEX_KIND_NEW          // a new dimension of size 1
 } spy_index_kind;
 
@@ -150,10 +150,10 @@ typedef struct spy_indices {
     size_t count;
 } spy_indices;
 
-SPY_API spy_index spy_index_at(int64_t index); // `index`: the dimension disappears
-SPY_API spy_index spy_index_range(int64_t start, int64_t stop, int64_t step); // start:stop:step
-SPY_API spy_index spy_index_all(void);  // `:`, a whole dimension
-SPY_API spy_index spy_index_rest(void); // `...`, as many whole dimensions as the other items leave
+SPY_API spy_index spy_index_at(int64_t index); // one index, whose dimension disappears
+SPY_API spy_index spy_index_range(int64_t start, int64_t stop, int64_t step); // the indices start:stop:step
+SPY_API spy_index spy_index_all(void);  // `:`, all indices of a dimension
+SPY_API spy_index spy_index_rest(void); // `...`, all indices of as many dimensions as the other items leave
 SPY_API spy_index spy_index_new(void);  // numpy.newaxis, a new dimension of size 1
 
 // SPY_INDICES(spy_index_at(2), spy_index_rest()) makes a list of index items for the call in which it is
@@ -186,10 +186,10 @@ extern "C" {
 // spy_index_range(1, 8, 3), spy_index_rest(), spy_index_range(SPY_INDEX_NONE, SPY_INDEX_NONE, -1)).
 // Dimensions without an item stay whole.
 SPY_API spy_tensor *spy_create_indexed(spy_tensor *tensor, spy_indices indices);
-// Returns a view of the same elements, in the same order, with another shape, as numpy.reshape; one size may
-// be -1. It never copies: when the strides do not allow a view, the error names the dimensions.
+// Returns a view of the same elements, in the same order, with another shape, like numpy.reshape; one size
+// may be -1. It never copies: when the strides do not allow a view, the error names the dimensions.
 SPY_API spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape);
-// Returns a view of the same bytes with another element type, as numpy.ndarray.view: "uint", "float3", or a
+// Returns a view of the same bytes with another element type, like numpy.ndarray.view: "uint", "float3", or a
 // struct of `module` (which may be NULL for built-in types). When both types have the same size on the
 // device, the shape stays the same; otherwise the size of the last dimension, which must be contiguous,
 // changes accordingly.
@@ -198,7 +198,7 @@ SPY_API spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type, spy
 // tensor (100, 3), float4x4 (N) becomes float (N, 4, 4), int[5] becomes int (..., 5). A struct whose scalars
 // all have one type adds one dimension. A tensor of scalars keeps its shape.
 SPY_API spy_tensor *spy_create_flat_view(spy_tensor *tensor);
-// Returns a view with the dimensions in another order, as numpy.transpose.
+// Returns a view with the dimensions in another order, like numpy.transpose.
 SPY_API spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order);
 // Makes `tensor` (a view) refer to the storage of `other`, which must have the same shape, strides and type.
 SPY_API spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other);

@@ -14,7 +14,7 @@ extern "C" {
 // lavapipe of Debian 12 and all current GPU drivers have all of them. Threads: any.
 SPY_API const spy_backend *spy_vk_backend(void);
 
-// PFN_vkVoidFunction and PFN_vkGetInstanceProcAddr.
+// Have the same types as PFN_vkVoidFunction and PFN_vkGetInstanceProcAddr.
 typedef void (*spy_vk_void_func)(void);
 typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, const char *name);
 
@@ -23,13 +23,13 @@ typedef spy_vk_void_func (*spy_vk_get_instance_proc_addr_func)(void *instance, c
 // be set too. They must outlive the spy_device, and the VkDevice must have what spy_vk_required_features()
 // lists.
 typedef struct spy_vk_desc {
-    spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL means that of the Vulkan loader
+    spy_vk_get_instance_proc_addr_func get_instance_proc_addr; // NULL means the function of the Vulkan loader
     void *instance;                     // VkInstance
     void *physical_device;              // VkPhysicalDevice
     void *device;                       // VkDevice
     void *queue;                        // VkQueue with compute, and with graphics for draws
     uint32_t queue_family;
-    uint32_t api_version;               // with which the instance was created; 0 means VK_API_VERSION_1_3
+    uint32_t api_version; // the API version that the instance was created with; 0 means VK_API_VERSION_1_3
     void (*lock_queue)(void *user_data);   // called before and after each use of the queue; NULL means that
                                            // only the library uses the queue
     void (*unlock_queue)(void *user_data);
@@ -37,16 +37,18 @@ typedef struct spy_vk_desc {
     const char *const *enabled_features;   // the members of spy_vk_required_features().optional_features that
                                            // `device` was created with; other optional features count as
                                            // missing, because Vulkan cannot be asked for them
-    uint32_t enabled_feature_count;        // number of enabled_features
+    uint32_t enabled_feature_count;        // the number of enabled_features
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_vk_desc;
 
-// Fills *desc with the Vulkan objects of a device, so that another spy_device can be created on them. From then
-// on both devices take a lock around each use of the queue. What *desc points to belongs to `device`, which must
-// outlive the other spy_device. SPY_ERROR_INVALID_ARGUMENT for a device of another backend. Threads: any.
+// Fills *desc with the Vulkan objects of a device, so that another spy_device can be created on them. From
+// then on both devices take a lock around each use of the queue. What *desc points to belongs to `device`,
+// which must outlive the other spy_device. Returns SPY_ERROR_INVALID_ARGUMENT for a device of another
+// backend. Threads: any.
 SPY_API spy_status spy_vk_share_device(spy_device *device, spy_vk_desc *desc);
 
-// What an engine's VkDevice must be created with. The strings and arrays are valid until the process ends.
+// The extensions and features that an engine's VkDevice must be created with. The strings and arrays are
+// valid until the process ends.
 typedef struct spy_vk_requirements {
     uint32_t api_version;               // lowest VkApplicationInfo.apiVersion and device version
     const char *const *extensions;      // device extensions that must be enabled
@@ -60,7 +62,7 @@ typedef struct spy_vk_requirements {
     uint32_t optional_extension_count;
 } spy_vk_requirements;
 
-// Returns what an engine's VkDevice must be created with. Threads: any.
+// Returns the extensions and features that an engine's VkDevice must be created with. Threads: any.
 SPY_API spy_vk_requirements spy_vk_required_features(void);
 
 // The largest number of names in spy_vk_features.
@@ -120,8 +122,8 @@ SPY_API spy_status spy_vk_recording_finished(spy_device *device, spy_vk_recordin
 // after, orders the library's work and the caller's. Threads: any.
 SPY_API spy_status spy_vk_get_command_buffer(spy_device *device, void **command_buffer);
 
-// The device's next submission waits for / signals this VkSemaphore. `value` is that of a timeline semaphore;
-// 0 for a binary semaphore. Threads: any.
+// Make the device's next submission wait for, or signal, this VkSemaphore. `value` is the value of a timeline
+// semaphore; 0 for a binary semaphore. Threads: any.
 SPY_API spy_status spy_vk_wait_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 SPY_API spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphore, uint64_t value);
 
@@ -129,7 +131,7 @@ SPY_API spy_status spy_vk_signal_semaphore(spy_device *device, uint64_t semaphor
 // the usages storage buffer, shader device address, transfer source and transfer destination; for group
 // counts also indirect buffer, and for Buffer<T> and RWBuffer<T> also uniform and storage texel buffer.
 // desc->data must be NULL. The buffer must outlive the tensor and all calls with it. The caller releases the
-// tensor. NULL on failure. Threads: any.
+// tensor. Returns NULL on failure. Threads: any.
 SPY_API spy_tensor *spy_vk_create_tensor(spy_device *device, uint64_t buffer, uint64_t offset_bytes,
                                          uint64_t size_bytes, const spy_tensor_desc *desc);
 // Sets *buffer to the VkBuffer of a tensor and *offset_bytes to the position of its first element. Threads:

@@ -1,4 +1,4 @@
-// The table of texture formats: what their texels are made of.
+// The table of texture formats and the properties of their texels.
 #include "backend/image.h"
 
 // The members of spy_format_info from `dtype` to `is_signed`, for each way in which channels are read:
@@ -18,7 +18,8 @@
 #define SPYI_FORMAT_DEPTH_STENCIL true, true, false
 #define SPYI_FORMAT_BLOCKS false, false, true
 
-// By spy_format, from 1 on: name, bytes, width and height of a block, channels, their bits.
+// The formats by spy_format, from 1 on: name, bytes, width and height of a block, channels, their bits.
+//
 // clang-format off
 static const spy_format_info spyi_formats[] = {
     { "r8_uint", 1, 1, 1, 1, { 8, 0, 0, 0 }, SPYI_FORMAT_UINT, SPYI_FORMAT_COLOR },

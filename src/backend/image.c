@@ -1,4 +1,4 @@
-// The kinds of work on images, and how their pieces are kept.
+// The kinds of work on images, and functions that copy such work for later use.
 #include "backend/image.h"
 
 static void spyi_visit_image(const spyi_work_visitor *v, uint64_t *image) {

@@ -1,12 +1,13 @@
-// Images: what a backend makes textures and samplers of, and the work on them. Vulkan has VkImage, VkImageView and
-// VkSampler; CUDA has arrays, texture objects (which include the sampler) and surface objects.
+// Images: the functions by which a backend makes textures and samplers, and the work on them. Vulkan has
+// VkImage, VkImageView and VkSampler; CUDA has arrays, texture objects (which include the sampler) and
+// surface objects.
 #ifndef SPYI_IMAGE_H
 #define SPYI_IMAGE_H
 
 #include "api/texture.h"
 #include "backend/work.h"
 
-// format.c
+// Functions of format.c.
 SPYI_FN const spy_format_info *spyi_format(uint32_t format); // NULL means that there is no such format
 // Returns the bytes of texels without gaps between rows.
 SPYI_FN uint64_t spyi_texels_size(uint32_t format, uint32_t width, uint32_t height, uint32_t depth,
@@ -15,32 +16,32 @@ static inline uint32_t spyi_level_size(uint32_t size, uint32_t level) {
     return level < 32 && size >> level ? size >> level : 1;
 }
 
-// Plain bytes, zeroed before the members are set, so that equal descs have equal bytes.
+// A new image. Plain bytes, zeroed before the members are set, so that equal descs have equal bytes.
 typedef struct spyi_image_desc {
-    uint8_t type;   // spy_texture_type, not DEFAULT
+    uint8_t type;   // a spy_texture_type, not DEFAULT
     uint8_t format; // spy_format
     bool array;
-    uint32_t width, height, depth; // texels of level 0, at least 1
-    uint32_t layers;               // at least 1; 6 for each cube
-    uint32_t levels, samples;      // at least 1
-    uint32_t usage;                // SPY_TEXTURE_USAGE_*
+    uint32_t width, height, depth; // the sizes of level 0 in texels, at least 1
+    uint32_t layers;               // the number of layers, at least 1; a cube has 6
+    uint32_t levels, samples;      // the numbers of levels and of samples, at least 1
+    uint32_t usage;                // bits SPY_TEXTURE_USAGE_*
 } spyi_image_desc;
 
 // An image of the driver.
 typedef struct spyi_image {
-    uint64_t handle; // VkImage; CUmipmappedArray or CUarray
+    uint64_t handle; // the driver's handle: VkImage; CUmipmappedArray or CUarray
     void *memory;    // the backend's own object (VkDeviceMemory); NULL for images of the program
-    size_t size;     // bytes of device memory
+    size_t size;     // the bytes of device memory
 } spyi_image;
 
 // A part of an image, in the form in which a shader sees it.
 typedef struct spyi_image_view_desc {
-    uint8_t type;   // spy_texture_type, not DEFAULT
+    uint8_t type;   // a spy_texture_type, not DEFAULT
     uint8_t format; // spy_format
     bool array;
-    bool stored;      // for loads and stores by coordinates (RWTexture2D): one level
-    bool target;      // for draws into it: one level, with both depth and stencil
-    uint8_t _zero[3]; // so that there is no padding
+    bool stored;      // the view is for loads and stores by coordinates (RWTexture2D) and has one level
+    bool target;      // the view is a target of draws and has one level, with both depth and stencil
+    uint8_t _zero[3]; // fills the padding
     uint32_t first_level, level_count, first_layer, layer_count;
 } spyi_image_view_desc;
 
@@ -51,23 +52,25 @@ typedef struct spyi_image_box {
     uint32_t x, y, z, width, height, depth;
 } spyi_image_box;
 
-// What `support` adds to SPY_TEXTURE_USAGE_*: blits read, or write, images of the format.
+// The bits that `support` adds to SPY_TEXTURE_USAGE_*: blits read, or write, images of the format.
 typedef enum spyi_blit_support {
     SPYI_BLITS_FROM = 1 << 16,
     SPYI_BLITS_TO = 1 << 17,
     SPYI_BLITS = SPYI_BLITS_FROM | SPYI_BLITS_TO
 } spyi_blit_support;
 
-// The functions for images; NULL in the backend's table: it has none.
+// The functions for images. A backend without images has NULL in its table.
 typedef struct spyi_image_functions {
-    // Returns the SPY_TEXTURE_USAGE_* that the device has for images of this format, and spyi_blit_support.
+    // Returns the SPY_TEXTURE_USAGE_* that the device supports for images of this format, and bits of
+    // spyi_blit_support.
     uint32_t (*support)(spyi_gpu *gpu, uint32_t format);
     spy_status (*create)(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label, spyi_image *image,
                          spyi_text *error);
-    // No work uses the image or its views any more.
+    // When destroy is called, no work uses the image or its views any more.
     void (*destroy)(spyi_gpu *gpu, spyi_image *image);
-    // A view's handle is what spyi_binding.handle takes: VkImageView; on CUDA it goes into the kernel's block:
-    // CUsurfObject if `stored`, else CUtexObject, which reads through `sampler` (0: without filters, for loads).
+    // Makes a view. Its handle is for spyi_binding.handle: a VkImageView; on CUDA, where it goes into the
+    // kernel's block, a CUsurfObject if `stored` is set, otherwise a CUtexObject, which reads through
+    // `sampler` (0 means without filters, for loads).
     spy_status (*create_view)(spyi_gpu *gpu, const spyi_image *image, const spyi_image_desc *image_desc,
                               const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
                               spyi_text *error);
@@ -75,9 +78,9 @@ typedef struct spyi_image_functions {
     spy_status (*create_sampler)(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
                                  spyi_text *error);
     void (*destroy_sampler)(spyi_gpu *gpu, uint64_t sampler);
-    // Handles, by which kernels find a texture, sampler or buffer without a binding: the 8 bytes of Slang's
-    // DescriptorHandle<T>. NULL means that the backend has none. `binding` is as a dispatch would give it.
-    // remove_handle: no later work uses the handle.
+    // Make and free handles, by which kernels find a texture, sampler or buffer without a binding: the 8
+    // bytes of Slang's DescriptorHandle<T>. NULL means that the backend has none. `binding` has the form in
+    // which a dispatch takes it. When remove_handle is called, no later work uses the handle.
     spy_status (*add_handle)(spyi_gpu *gpu, const spyi_binding *binding, uint64_t *handle, spyi_text *error);
     void (*remove_handle)(spyi_gpu *gpu, spyi_binding_kind kind, uint64_t handle);
 } spyi_image_functions;
@@ -89,7 +92,8 @@ typedef struct spyi_image_functions {
 struct spyi_image_copy_work;
 SPYI_FN bool spyi_image_copies_within(const struct spyi_image_copy_work *copy);
 
-// Copies between an image and bytes of a chunk: rows lie row_pitch bytes apart, slices and layers slice_pitch.
+// Copies between an image and bytes of a chunk. Rows lie row_pitch bytes apart, slices and layers slice_pitch
+// bytes.
 typedef struct spyi_image_bytes_work {
     spyi_work work;
     bool to_image;
@@ -97,8 +101,8 @@ typedef struct spyi_image_bytes_work {
     spyi_image_desc desc;
     spyi_image_box box;
     const spyi_chunk *chunk;
-    // Bytes. slice_pitch is a multiple of row_pitch, and row_pitch and offset are multiples of the size of a block;
-    // offset is also a multiple of 4.
+    // `offset` and the distances are in bytes. slice_pitch is a multiple of row_pitch, and row_pitch and
+    // offset are multiples of the size of a block; offset is also a multiple of 4.
     uint64_t offset, row_pitch, slice_pitch;
 } spyi_image_bytes_work;
 SPYI_FN const spyi_work_kind *spyi_work_image_bytes(void);
@@ -112,7 +116,8 @@ typedef struct spyi_image_copy_work {
 } spyi_image_copy_work;
 SPYI_FN const spyi_work_kind *spyi_work_image_copy(void);
 
-// Scales the texels of one box to another, and converts them; `resolve`: averages the samples of a multisampled image.
+// Scales the texels of one box to another, and converts them. `resolve` averages the samples of a
+// multisampled image.
 typedef struct spyi_image_blit_work {
     spyi_work work;
     uint64_t to, from; // spyi_image.handle

@@ -1,10 +1,10 @@
-// A draw as work: how it is kept, and what it points to.
+// A draw as a kind of work: copies it for later use, and lists its pointers.
 #include "backend/raster.h"
 
 static size_t spyi_keep_draw(const spyi_work *work, void *bytes) {
     spyi_draw_work kept = *(const spyi_draw_work *)(const void *)work;
     size_t used = sizeof kept;
-    if (bytes) { // what is kept has no bytes that were never set
+    if (bytes) { // a copy has no bytes that were never set
         memset(kept.targets + kept.target_count, 0,
                (SPYI_MOST_TARGETS - kept.target_count) * sizeof *kept.targets);
         memset(kept.buffers + kept.buffer_count, 0,

@@ -1,4 +1,4 @@
-// The table of targets, and what backends of one target share.
+// The table of targets, and functions for all backends of one target.
 #include "backend/target.h"
 
 // clang-format off
@@ -9,8 +9,8 @@ static const spyi_rules spyi_target_rules[SPYI_TARGET_COUNT] = {
     //  suffix  text   boolean    size  aligns pads   global splits packs  wide  address typed textures unsized views arrays
     { "spv",    false, "uint",    4,    false, false, true,  true,  true,  8,    false,  true,  true,    false,  false, true },
     // CUDA's arguments lie in constant memory, and a bool is a byte. Its half4 is aligned to 4 bytes only, so
-    // that it takes two accesses. Four doubles a thread are two accesses, each of which uses every second half
-    // of the cache lines. Slang makes no code for typed buffers.
+    // that it takes two accesses. Four doubles in a thread are two accesses, each of which uses every second
+    // half of the cache lines. Slang makes no code for typed buffers.
     { "cu",     true,  "uint8_t", 1,    true,  true,  false, false, true,  4,    true,   false, true,    true,   true,  false },
 };
 // clang-format on

@@ -1,5 +1,5 @@
-// Targets: what kernels are compiled to. The differences between targets are members of spyi_rules, one row
-// for each target. Code that reads or repairs a target's own code is in compiler/target_*.c
+// Targets: the languages of compiled kernels. The differences between targets are members of spyi_rules, one
+// row for each target. Code that reads or repairs a target's own code is in compiler/target_*.c
 // (compiler/target.h).
 #ifndef SPYI_BACKEND_TARGET_H
 #define SPYI_BACKEND_TARGET_H
@@ -7,27 +7,28 @@
 #include "backend/backend.h"
 
 typedef struct spyi_rules {
-    // The code that Slang makes.
-    const char *suffix; // suffix of files with the code
+    // Properties of the code that Slang makes.
+    const char *suffix; // the suffix of files with the code
     bool is_text;       // the code begins with the compiler's own prelude and ends with a NUL
-    // Types in memory.
-    const char *boolean; // type of a plain bool in memory
-    uint8_t bool_size;   // bytes of a bool in memory
+    // Properties of types in memory.
+    const char *boolean; // the type of a plain bool in memory
+    uint8_t bool_size;   // the bytes of a bool in memory
     // Vectors of two and four are aligned to their whole size, at most 16 bytes; half3 and half4 are laid
     // out as two pairs.
     bool aligns_vectors;
     // Structs and array elements are padded to a multiple of their alignment, also the last element of an
     // array and a struct inside another.
     bool pads_structs;
-    // Loads and stores of kernels. block_is_global: the parameter block is a constant of the program (push
-    // constants); else it is an argument of the entry point.
+    // Properties of a kernel's loads and stores. block_is_global: the parameter block is a constant of the
+    // program (push constants); otherwise it is an argument of the entry point.
     bool block_is_global;
     bool splits_vectors; // vectors of 3 and 4 64-bit scalars are loaded scalar by scalar
     bool packs_words;    // wide variants move small scalars 16 bytes at a time, as uint4
-    // Bytes; larger scalars go one by one, unrolled, rather than four neighbours to a thread.
+    // The most bytes of a scalar in wide variants. Larger scalars are loaded one by one, unrolled, instead of
+    // four neighbours in a thread.
     uint8_t wide_scalar;
-    // Parameters. by_address: there are no bindings; a buffer is an address and a count, a uniform buffer is
-    // an address, inside the block or buffer that holds it.
+    // Properties of parameters. by_address: there are no bindings; a buffer is an address and a count, a
+    // uniform buffer is an address, inside the block or buffer that holds it.
     bool by_address;
     bool typed_buffers;  // the target has Buffer<T>
     bool textures;       // the library passes textures and samplers
@@ -42,7 +43,7 @@ SPYI_FN const spyi_rules *spyi_rules_of(spyi_target target);
 
 // Fills the members of a profile that equal those of the user's device info.
 SPYI_FN void spyi_profile_of_info(spyi_profile *profile, const spy_device_info *info);
-// spyi_backend.compile for drivers that take the code as it is.
+// spyi_backend.compile for drivers that take Slang's code without a further compiler.
 SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                                       const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
 

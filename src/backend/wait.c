@@ -4,7 +4,7 @@
 
 #define SPYI_WAIT_SLICE_NS 50000000u // time between two calls of desc.interrupt
 
-// Waits for at most `slice_ns`, and subtracts that from *timeout_ns.
+// Waits for at most `slice_ns`, and subtracts the waited time from *timeout_ns.
 static spy_status spyi_wait_slice(spyi_gpu_base *base, uint64_t submit, uint64_t slice_ns,
                                   uint64_t *timeout_ns, spyi_text *error) {
     if (slice_ns > *timeout_ns) slice_ns = *timeout_ns;
@@ -12,7 +12,7 @@ static spy_status spyi_wait_slice(spyi_gpu_base *base, uint64_t submit, uint64_t
     return base->backend->wait((spyi_gpu *)(void *)base, submit, slice_ns, error);
 }
 
-// Removes the text of a "not ready" after a slice: when the wait continues, that is no failure.
+// Removes the text of a "not ready" after a slice, because the wait continues and has not failed.
 static void spyi_wait_goes_on(spyi_text *error, size_t size) {
     if (error->data) error->data[error->size = size] = 0;
 }
@@ -25,8 +25,8 @@ SPYI_FN spy_status spyi_wait_for(spyi_gpu *gpu, uint64_t submit, uint64_t timeou
     size_t before = error->size;
     spy_status status;
     // Most waits for a GPU end during the spin. When desc.blocking releases a program's lock (an
-    // interpreter's, say), another thread may take the lock and keep it for milliseconds: so desc.blocking is
-    // called only for longer waits.
+    // interpreter's, say), another thread may take the lock and keep it for milliseconds. Therefore
+    // desc.blocking is called only for longer waits.
     if (base->spin_ns > 0 && base->ctx->blocking.func) {
         status = spyi_wait_slice(base, submit, base->spin_ns, &timeout_ns, error);
         if (status != SPY_ERROR_NOT_READY || timeout_ns == 0) return status;

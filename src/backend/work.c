@@ -1,7 +1,7 @@
-// The kinds of work that the library has, and how their pieces are kept.
+// The kinds of work that the library has, and functions that copy such work for later use.
 #include "backend/work.h"
 
-// Keeps work that points to nothing which must be kept with it.
+// Keeps work without pointers to data that must be kept with it.
 static size_t spyi_keep_plain(const spyi_work *work, size_t size, void *bytes) {
     if (bytes) memcpy(bytes, work, size);
     return size;
@@ -19,7 +19,7 @@ static void *spyi_keep_bytes(const void *data, size_t size, void *bytes, size_t 
 
 // >>dispatch
 
-// The uniform buffers' bytes come one behind the other, each 16-byte aligned.
+// The bytes of the uniform buffers are copied one behind the other, each aligned to 16 bytes.
 SPYI_FN void spyi_keep_inputs(const spyi_kernel *kernel, const void **block, const spyi_binding **bindings,
                               const spyi_uniform **uniforms, void *bytes, size_t *used) {
     const spyi_kernel_base *k = (const spyi_kernel_base *)(const void *)kernel;
@@ -104,7 +104,8 @@ SPYI_FN const spyi_work_kind *spyi_work_fill(void) {
     return &kind;
 }
 
-// Uploads cannot be kept, as host data are those of one moment: a list copies from device memory instead.
+// Uploads cannot be kept, because their host data may change afterwards: a list copies from device memory
+// instead.
 SPYI_FN const spyi_work_kind *spyi_work_upload(void) {
     static const spyi_work_kind kind = { SPYI_WORK_UPLOAD, "upload", NULL, NULL };
     return &kind;

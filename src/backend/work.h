@@ -1,12 +1,12 @@
-// Work: what a backend records. Each piece of work begins with spyi_work, which has its kind and what must
-// happen before it. A new kind needs a struct that begins with spyi_work, a spyi_work_kind, and an entry in
-// the table of each backend that supports it.
+// Work: the operations that a backend records. Each piece of work begins with spyi_work, which has its kind
+// and the barrier or transitions before it. A new kind needs a struct that begins with spyi_work, a
+// spyi_work_kind, and an entry in the table of each backend that supports it.
 #ifndef SPYI_WORK_H
 #define SPYI_WORK_H
 
 #include "backend/backend.h"
 
-// Index of a kind's function in a backend's table.
+// The index of a kind's function in a backend's table.
 typedef enum spyi_work_number {
     SPYI_WORK_DISPATCH,
     SPYI_WORK_COPY,
@@ -15,11 +15,11 @@ typedef enum spyi_work_number {
     SPYI_WORK_LABEL,
     SPYI_WORK_TIME_MARK,
     SPYI_WORK_TIME_STORE,
-    SPYI_WORK_IMAGE_BYTES, // these four: image.h
+    SPYI_WORK_IMAGE_BYTES, // the structs of these four are in image.h
     SPYI_WORK_IMAGE_COPY,
     SPYI_WORK_IMAGE_BLIT,
     SPYI_WORK_IMAGE_CLEAR,
-    SPYI_WORK_DRAW, // raster.h
+    SPYI_WORK_DRAW, // its struct is in raster.h
     SPYI_WORK_COUNT
 } spyi_work_number;
 
@@ -33,40 +33,41 @@ typedef struct spyi_work_visitor {
     // `pointer` is the address of a pointer of any type, which points to bytes behind the work or is NULL.
     void (*inside)(void *user, void *pointer);
     void (*memory)(void *user, const spyi_chunk **chunk, uint64_t *offset);
-    void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // handle of a chunk
+    void (*handle)(void *user, uint64_t *handle, uint64_t *offset); // the handle of a chunk
     void *user;
-    // Handle of an image, of a view of one, or of a sampler; NULL means that the visitor knows none.
+    // The handle of an image, of a view of one, or of a sampler; NULL means that the visitor knows none.
     void (*image)(void *user, uint64_t *handle);
 } spyi_work_visitor;
 
-// What all work of one kind has in common, in every backend.
+// The properties of one kind of work, in every backend.
 typedef struct spyi_work_kind {
-    uint32_t number; // spyi_work_number
+    uint32_t number; // a spyi_work_number
     const char *name;
     // Copies the work and what it points to, except chunks and kernels, to `bytes` (16-byte aligned), and
     // returns the number of bytes. With `bytes` NULL only returns the number. A NULL function: the work
     // cannot be kept, for example in a command list.
     size_t (*keep)(const spyi_work *work, void *bytes);
-    // Shows the pointers and handles of kept work to the visitor, except those of spyi_work. NULL if there
-    // are none.
+    // Shows the pointers and handles of kept work to the visitor, except those of spyi_work. NULL means that
+    // it has none.
     void (*visit)(spyi_work *work, const spyi_work_visitor *visitor);
 } spyi_work_kind;
 
-// How work uses a part of a resource. Textures have further bits, which decide their layouts; READS and
-// WRITES are set as well.
+// The uses that work makes of a part of a resource. Textures have further bits, which decide their layouts;
+// READS and WRITES are set as well.
 enum {
     SPYI_USE_READS = 1,
     SPYI_USE_WRITES = 2,
     SPYI_USE_COUNTS = 4,  // group counts of an indirect dispatch
-    SPYI_USE_TEXTURE = 8, // this value and higher ones are of textures
+    SPYI_USE_TEXTURE = 8, // this value and higher ones are for textures
     SPYI_USE_SAMPLED = 8,
     SPYI_USE_STORED = 16, // loads and stores by coordinates
     SPYI_USE_ATTACHMENT = 32,
     SPYI_USE_COPIED = 64
 };
 
-// Returns the bits of a use of a texture that decide its layout. Loads and stores share one layout, and all uses as a
-// target of draws. A copy has one layout for its source, another for its target, and a third one where a part is both.
+// Returns the bits of a use of a texture that decide its layout. Loads and stores share one layout, and so do
+// all uses as a target of draws. A copy has one layout for its source, another for its target, and a third
+// one for a part that is both.
 static inline uint32_t spyi_use_layout(uint32_t how) {
     const uint32_t one = SPYI_USE_SAMPLED | SPYI_USE_STORED | SPYI_USE_ATTACHMENT;
     return how & one ? how & ~(uint32_t)(SPYI_USE_READS | SPYI_USE_WRITES) : how;
@@ -76,19 +77,19 @@ static inline uint32_t spyi_use_layout(uint32_t how) {
 typedef struct spyi_transition {
     uint64_t texture; // the texture's handle: VkImage
     uint32_t level, first_layer, layer_count;
-    uint32_t from, to; // SPYI_USE_*; `from` 0: the old content is not needed
-    uint32_t format;   // spy_format: whether it has depth and stencil
+    uint32_t from, to; // SPYI_USE_*; `from` 0 means that the old content is not needed
+    uint32_t format;   // spy_format, which says whether the texture has depth and stencil
 } spyi_transition;
 
-// What must come before work: nothing; a barrier, after which the work sees all earlier work finished; or
-// transitions, with or without a barrier. Work on buffers alone has no transitions.
+// The order that work needs: nothing before it; a barrier, after which the work sees all earlier work
+// finished; or transitions, with or without a barrier. Work on buffers alone has no transitions.
 typedef struct spyi_before {
     bool barrier;
     uint32_t transition_count;
     const spyi_transition *transitions; // read when transition_count > 0
 } spyi_before;
 
-// Every piece of work begins with this.
+// The first member of every piece of work.
 struct spyi_work {
     const spyi_work_kind *kind;
     spyi_before before;
@@ -116,24 +117,25 @@ static inline spy_status spyi_record(const struct spyi_backend *backend, spyi_gp
 
 // >>the kinds
 
-// For the functions of kinds that run a kernel, in spyi_work_kind. Copies the kernel's block, bindings and uniform
-// buffers to `bytes` behind its first *used bytes, which then end behind them, and changes the pointers to the copies.
-// With `bytes` NULL only counts, and sets the pointers to NULL.
+// Copies the kernel's block, bindings and uniform buffers to `bytes` behind its first *used bytes, which then
+// end behind them, and changes the pointers to the copies. With `bytes` NULL only counts, and sets the
+// pointers to NULL. For the functions in spyi_work_kind of kinds that run a kernel.
 SPYI_FN void spyi_keep_inputs(const spyi_kernel *kernel, const void **block, const spyi_binding **bindings,
                               const spyi_uniform **uniforms, void *bytes, size_t *used);
-// Visits the kernel first, as it has the numbers of bindings and uniform buffers.
+// Visits the kernel first, because it has the numbers of bindings and uniform buffers.
 SPYI_FN void spyi_visit_inputs(const spyi_work_visitor *visitor, spyi_kernel **kernel, const void **block,
                                const spyi_binding **bindings, const spyi_uniform **uniforms);
 
-// A barrier before an indirect dispatch also covers the read of its group counts; other barriers need not.
+// Runs a kernel. A barrier before an indirect dispatch also covers the read of its group counts; other
+// barriers need not.
 typedef struct spyi_dispatch {
     spyi_work work;
     spyi_kernel *kernel;
     const void *block;            // the kernel's block_size bytes; copied during the call
-    const spyi_binding *bindings; // the kernel's binding_count bindings, by number
+    const spyi_binding *bindings; // the kernel's binding_count bindings, by number; copied during the call
     const spyi_uniform *uniforms; // the kernel's uniform_count uniform buffers; copied during the call
     uint32_t groups[3];           // each > 0 and within the limits; unused when indirect
-    // Handle of a chunk with the three group counts (uint32_t); 0 means that `groups` is used.
+    // The handle of a chunk with the three group counts (uint32_t); 0 means that `groups` is used.
     uint64_t indirect;
     uint64_t indirect_offset; // bytes, a multiple of 4; used when indirect
 } spyi_dispatch;
@@ -143,7 +145,7 @@ SPYI_FN const spyi_work_kind *spyi_work_dispatch(void);
 typedef struct spyi_copy_work {
     spyi_work work;
     const spyi_chunk *to, *from;
-    uint64_t to_offset, from_offset, size; // bytes
+    uint64_t to_offset, from_offset, size; // offsets and size in bytes
 } spyi_copy_work;
 SPYI_FN const spyi_work_kind *spyi_work_copy(void);
 static inline spyi_copy_work spyi_copy_of(const spyi_chunk *to, uint64_t to_offset, const spyi_chunk *from,
@@ -162,7 +164,7 @@ typedef struct spyi_fill_work {
     spyi_work work;
     const spyi_chunk *to;
     uint64_t offset, size; // bytes, multiples of limits.fill_alignment
-    uint32_t pattern;      // the byte at `offset` gets its first byte in memory
+    uint32_t pattern;      // the byte at `offset` gets the pattern's first byte in memory
 } spyi_fill_work;
 SPYI_FN const spyi_work_kind *spyi_work_fill(void);
 static inline spyi_fill_work spyi_fill_of(const spyi_chunk *to, uint64_t offset, uint64_t size,
@@ -195,8 +197,8 @@ static inline spyi_upload_work spyi_upload_of(const spyi_chunk *to, uint64_t off
     return upload;
 }
 
-// Names for debug tools, of the work between push and pop, or of one point. Without debug tools they do
-// nothing.
+// Labels for debug tools. Push and pop name the work between them; a marker names one point. Without debug
+// tools they do nothing.
 typedef enum spyi_label { SPYI_LABEL_PUSH, SPYI_LABEL_POP, SPYI_LABEL_POINT } spyi_label;
 typedef struct spyi_label_work {
     spyi_work work;
@@ -212,9 +214,9 @@ static inline spyi_label_work spyi_label_of(spyi_label label, const char *name) 
     return work;
 }
 
-// GPU times in memory, on devices with SPY_FEATURE_TIMESTAMPS. A mark notes the time in a slot once all work
-// recorded before it has finished. A store writes slots 0 to count - 1, which must all be noted, as uint64_t
-// in units of limits.info.timestamp_period_ns.
+// Writes GPU times to memory, on devices with SPY_FEATURE_TIMESTAMPS. A mark notes the time in a slot once
+// all work recorded before it has finished. A store writes slots 0 to count - 1, which must all be noted, as
+// uint64_t in units of limits.info.timestamp_period_ns.
 typedef struct spyi_time_mark_work {
     spyi_work work;
     uint32_t slot; // below SPYI_TIME_SLOTS
@@ -230,7 +232,7 @@ static inline spyi_time_mark_work spyi_time_mark_of(uint32_t slot) {
 typedef struct spyi_time_store_work {
     spyi_work work;
     const spyi_chunk *to;
-    uint64_t offset; // bytes
+    uint64_t offset; // the offset in bytes
     uint32_t count;
 } spyi_time_store_work;
 SPYI_FN const spyi_work_kind *spyi_work_time_store(void);

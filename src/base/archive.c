@@ -1,14 +1,16 @@
-// Answers in one piece of memory: see pack.h.
+// Archives: the answers of a store in one piece of memory; see archive.h.
 #include "base/archive.h"
 
-// Raise this number with every change of the frame, of what answers mean, or of the kernels' texts: a kernel is found by
-// a hash of its text.
+// Raise this number with every change of the frame, of the meaning of answers, or of the kernels' texts: a
+// kernel is found by a hash of its text.
 #define SPYI_ARCHIVE_VERSION 2u
 static const char spyi_archive_magic[8] = { 'S', 'P', 'Y', 'P', 'A', 'C', 'K', '\n' };
 enum {
-    SPYI_ARCHIVE_HASHED = 24, // magic, format, version of slangpy, bytes of the whole; then the hash
-    SPYI_ARCHIVE_HEAD = 40,   // then the number of answers and the bytes of the manifest
-    SPYI_ARCHIVE_ENTRY = 32   // hash of the question, offset and bytes of the answer
+    SPYI_ARCHIVE_HASHED = 24, // the bytes before the hash: magic, format, version of slangpy, number of all
+                              // bytes
+    SPYI_ARCHIVE_HEAD = 40,   // the bytes of the head; behind the hash it has the number of answers and the
+                              // bytes of the manifest
+    SPYI_ARCHIVE_ENTRY = 32   // the bytes of an entry: hash of the question, offset and bytes of the answer
 };
 
 typedef struct spyi_archive_entry {
@@ -24,12 +26,12 @@ typedef struct spyi_archive_line {
 } spyi_archive_line;
 
 struct spyi_archive {
-    // A pack that was opened.
+    // The next members are for a pack that was opened.
     const uint8_t *bytes;
     size_t size;
     bool owned;
     uint32_t count, manifest_size;
-    // A pack that is recorded.
+    // The next members are for a pack that is recorded.
     bool recording;
     spyi_mutex lock;
     spyi_archive_entry *entries;
@@ -65,7 +67,7 @@ static int spyi_archive_compare(const uint64_t a[2], const uint64_t b[2]) {
     return a[1] < b[1] ? -1 : a[1] > b[1];
 }
 
-// Returns why the bytes are no pack of this library, or NULL if they are one and all of it may be used.
+// Returns why the bytes are no pack of this library, or NULL if they are one and all of it can be used.
 static const char *spyi_archive_check(spyi_archive *pack, spyi_text *error) {
     const uint8_t *bytes = pack->bytes;
     uint32_t numbers[2];
@@ -154,7 +156,7 @@ SPYI_FN bool spyi_archive_is_recording(const spyi_archive *pack) {
 
 // >>answers
 
-// Returns the number of the first entry that is not before `hash`, and whether it is the one.
+// Returns the number of the first entry that is not before `hash`; *found receives whether it has this hash.
 static uint32_t spyi_archive_find(const spyi_archive *pack, const uint64_t hash[2], spyi_archive_entry *out,
                                   bool *found) {
     uint32_t first = 0, last = pack->count;
@@ -231,7 +233,8 @@ static bool spyi_archive_insert(spyi_archive *pack, const uint64_t hash[2], cons
         pack->count++;
     }
     memcpy(pack->entries[at].hash, hash, sizeof pack->entries[at].hash);
-    pack->entries[at].offset = !replace; // 1 means that the bytes lie in another pack until the writing ends
+    pack->entries[at].offset = !replace; // 1 means that the answer's bytes lie in another pack until the
+                                         // writing ends
     pack->entries[at].size = size;
     pack->entries[at].recorded = copy;
     return true;
@@ -255,7 +258,8 @@ SPYI_FN void spyi_archive_code_name(const void *code, size_t size, uint64_t name
 
 // >>the manifest
 
-// Adds to the line whose text is the first `size` bytes of `text`. The caller holds the lock.
+// Adds `count` and `bytes` to the line whose text is the first `size` bytes of `text`. The caller holds the
+// lock.
 static void spyi_archive_add_line(spyi_archive *pack, const char *text, size_t size, uint32_t count,
                                   uint64_t bytes, bool sums) {
     uint32_t i = 0;
@@ -301,7 +305,7 @@ SPYI_FN const char *spyi_archive_manifest(const spyi_archive *pack, size_t *size
 
 // >>writing
 
-// Takes over what another pack has and this one has not.
+// Takes over the answers and lines that another pack has and this one lacks.
 static bool spyi_archive_merge(spyi_archive *pack, const spyi_archive *other) {
     uint32_t failed = spyi_failed_allocations();
     size_t size;
@@ -312,7 +316,8 @@ static bool spyi_archive_merge(spyi_archive *pack, const spyi_archive *other) {
         if (!spyi_archive_insert(pack, entry.hash, other->bytes + entry.offset, (size_t)entry.size, false))
             return false;
     }
-    for (size_t at = 0; at < size;) { // a line ends with "\tCOUNT\tBYTES\n"
+    for (size_t at = 0; at < size;) { // a line ends with "\tCOUNT\tBYTES
+                                      // "
         const char *end = (const char *)memchr(manifest + at, '\n', size - at);
         size_t length = end ? (size_t)(end - manifest) - at : size - at, text = length;
         int tabs = 0;

@@ -17,7 +17,7 @@ void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
     if (level <= SPY_LOG_LEVEL_ERROR) word = "error";
     else if (level == SPY_LOG_LEVEL_WARNING) word = "warning";
     else if (level == SPY_LOG_LEVEL_INFO) word = "info";
-    // One call for each message: stdio's lock then keeps the lines of several threads apart.
+    // The line is written by one call, so that stdio's lock keeps the lines of several threads apart.
     fprintf(stderr, "slangpy: %s: %s\n", word, message ? message : "");
 }
 

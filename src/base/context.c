@@ -75,7 +75,7 @@ enum { SPYI_ALIGNMENT = 16 };
 void *spyi_allocate(spyi_context *ctx, size_t size) {
     spy_allocator a = ctx ? ctx->allocator : spyi_default_allocator();
     void *memory;
-    if (size == 0) size = 1; // so that NULL always means out of memory; spyi_free() uses the same size
+    if (size == 0) size = 1; // NULL then always means out of memory; spyi_free() uses the same size
     memory = a.allocate(size, SPYI_ALIGNMENT, a.user_data);
     if (memory) memset(memory, 0, size);
     return spyi_noted(memory);
@@ -106,11 +106,11 @@ bool spyi_log_wants(const spyi_context *ctx, spy_log_level level) {
     return level <= least;
 }
 
-// The context whose log function this thread is in. What that function reports to the same log is dropped, so
+// The context whose log function this thread is in. Messages of that function to the same log are dropped, so
 // that a failing log function does not call itself without end.
 static SPYI_THREAD_LOCAL const spyi_context *spyi_logging;
 
-// NULL, or the text that keeps this thread's messages. Each message is one byte with its level, then its text
+// The text that keeps this thread's messages, or NULL. Each message is one byte with its level, then its text
 // with the NUL.
 static SPYI_THREAD_LOCAL spyi_text *spyi_kept_log;
 
@@ -171,7 +171,7 @@ enum { SPYI_THREAD_TEXT = 8192 };
 typedef struct spyi_thread_error {
     spy_status code; // first error since the last take
     char text[SPYI_THREAD_TEXT];
-    char taken[SPYI_THREAD_TEXT]; // text that the last take returned
+    char taken[SPYI_THREAD_TEXT]; // the text that the last take returned
     spy_status reported;          // last error, on any device
 } spyi_thread_error;
 static SPYI_THREAD_LOCAL spyi_thread_error spyi_this_thread;
@@ -204,7 +204,7 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     spyi_text_add_args(&text, format, args);
     va_end(args);
     if (text.size == 0) spyi_text_add(&text, "%s", spy_status_text(status));
-    // The log is called without the lock: the callback may ask for the error.
+    // The lock is not held while the log is called, because the callback may ask for the error.
     if (spyi_log_wants(ctx, SPY_LOG_LEVEL_ERROR)) spyi_log_text(ctx, SPY_LOG_LEVEL_ERROR, &text);
     spyi_mutex_lock(&ctx->error_lock);
     if (ctx->error_code == SPY_OK) {
@@ -222,8 +222,8 @@ spy_status spyi_reported_status(void) {
     return spyi_this_thread.reported;
 }
 
-// Reports a device that the parent process made. No lock is taken: a thread that does not exist in this
-// process may hold it.
+// Reports the use of a device that the parent process made. No lock is taken: a thread that does not exist in
+// this process may hold it.
 spy_status spyi_forked(spyi_context *ctx, const char *function) {
     const char *format =
         "%s: device '%s' was made before this process was forked; make another one in the child";
@@ -281,10 +281,10 @@ spy_error spy_take_error(spy_device *device) {
 // >>context
 
 static const char spyi_default_label[] = "device";
-enum { SPYI_COMPILE_TIMEOUT_S = 600 }; // used when the desc gives no limit
+enum { SPYI_COMPILE_TIMEOUT_S = 600 }; // the limit in seconds if the desc has none
 
-// An allocator that lacks a function is reported as the context's first error: read ctx->error_code
-// afterwards.
+// Fills the context. An allocator that lacks a function is reported as the context's first error: read
+// ctx->error_code afterwards.
 void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     memset(ctx, 0, sizeof *ctx);
     ctx->object.kind = (uint32_t)SPYI_KIND_DEVICE;
@@ -303,7 +303,7 @@ void spyi_context_init(spyi_context *ctx, const spy_device_desc *desc) {
     if (desc->compile_timeout_s > 0) ctx->compile_timeout_s = desc->compile_timeout_s;
     else if (!(desc->compile_timeout_s < 0)) ctx->compile_timeout_s = SPYI_COMPILE_TIMEOUT_S;
     if (desc->label) {
-        char *label = spyi_strdup(desc->label); // a copy: the caller's text may be freed
+        char *label = spyi_strdup(desc->label); // a copy, because the caller may free the desc's text
         if (label) ctx->label = label;
     }
     if (desc->allocator.allocate && desc->allocator.reallocate && desc->allocator.free)

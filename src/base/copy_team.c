@@ -14,12 +14,13 @@
 #include <emmintrin.h>
 #endif
 
-// Bytes; below this, one memcpy() is done before other threads have begun.
+// A size in bytes below which one memcpy() is done before other threads have begun.
 #define SPYI_COPY_PARALLEL ((size_t)4 << 20)
-#define SPYI_COPY_PER_THREAD ((size_t)2 << 20) // bytes; less is not worth the start of a thread, about 20 us
-#define SPYI_COPY_BLOCK ((size_t)512 << 10)    // bytes that a thread takes at a time
+// A size in bytes below which starting a thread, about 20 us, does not pay.
+#define SPYI_COPY_PER_THREAD ((size_t)2 << 20)
+#define SPYI_COPY_BLOCK ((size_t)512 << 10) // the bytes that a thread takes at a time
 
-// memcpy() past the cache where the processor can do that, else a plain memcpy().
+// Copies past the cache if the processor can do that, otherwise by memcpy().
 static void spyi_copy_stream(char *to, const char *from, size_t size) {
 #if defined(__SSE2__) || defined(_M_X64)
     // Bytes before the first whole cache line: a line that is written in part would be read first.
@@ -41,8 +42,8 @@ static void spyi_copy_stream(char *to, const char *from, size_t size) {
     memcpy(to, from, size);
 }
 
-// Takes a block and copies it. The caller holds the lock, which is released during the copy. Returns false
-// when nothing is left to take.
+// Takes a block of bytes and copies it. The caller holds the lock, which is released during the copy. Returns
+// false if no block is left.
 static bool spyi_copy_some(spyi_copy_team *team) {
     spyi_copy_piece *piece = &team->pieces[team->taken % SPYI_COPY_PIECES];
     const char *from;

@@ -83,7 +83,7 @@ static uint32_t spyi_process_number(void) {
     return (uint32_t)GetCurrentProcessId();
 }
 
-// A mutex of the session, which is named after the full path.
+// Waits for a mutex of the session, which is named after the full path.
 intptr_t spyi_file_lock(const char *path) {
     wchar_t wide[SPYI_MAX_PATH], full[SPYI_MAX_PATH];
     char name[64];
@@ -94,7 +94,7 @@ intptr_t spyi_file_lock(const char *path) {
              (unsigned long long)spyi_hash(full, size * sizeof *full, 0));
     HANDLE mutex = spyi_wide_path(name, wide) ? CreateMutexW(NULL, FALSE, wide) : NULL;
     if (!mutex) return 0;
-    (void)WaitForSingleObject(mutex, INFINITE); // it is ours, too, when its last owner has died
+    (void)WaitForSingleObject(mutex, INFINITE); // this also takes a mutex whose last owner has died
     return (intptr_t)mutex;
 }
 
@@ -132,7 +132,7 @@ const char *spyi_library_error(void) {
         FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, spyi_library_status,
                        0, spyi_library_text, (DWORD)sizeof spyi_library_text - 1, NULL);
     if (size == 0) return "no reason known";
-    // The system's text ends with a newline.
+    // The system's text ends with a newline, which is removed.
     while (size > 0 && (unsigned char)spyi_library_text[size - 1] <= ' ') size--;
     spyi_library_text[size] = 0;
     return spyi_library_text;
@@ -161,7 +161,7 @@ void spyi_own_folder(spyi_text *out) {
     if (bytes > 0) spyi_add_folder(out, path, (size_t)bytes);
 }
 
-#else // POSIX
+#else // POSIX systems
 
 static FILE *spyi_file_open(const char *path, bool write) {
     return path ? fopen(path, write ? "wb" : "rb") : NULL;
@@ -177,7 +177,7 @@ bool spyi_folder_exists(const char *path) {
     return path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Nanoseconds of the last write. The member's name depends on the system and on what -std hides.
+// Returns the nanoseconds of the last write. The member's name depends on the system and on what -std hides.
 #if defined(__APPLE__)
 #define SPYI_STAT_NS(info) ((uint64_t)(info).st_mtimespec.tv_nsec)
 #elif defined(st_mtime)
@@ -194,16 +194,18 @@ uint64_t spyi_file_stamp(const char *path) {
     return spyi_hash(parts, sizeof parts, 0) | 1;
 }
 
-// Offsets and sizes in bytes of what is read of a 64-bit ELF file. Source: the System V ABI, chapters 4 and 5.
+// Offsets and sizes in bytes of the parts of a 64-bit ELF file that are read. Source: the System V ABI,
+// chapters 4 and 5.
 enum {
     SPYI_ELF_HEADER = 64,
-    SPYI_ELF_SEGMENTS = 32,     // in the header: offset of the segment table
-    SPYI_ELF_SEGMENT_SIZE = 54, // bytes of one entry, then the number of entries
-    SPYI_ELF_SEGMENT = 56,      // bytes of an entry that are read
+    SPYI_ELF_SEGMENTS = 32,     // the offset of the segment table; the header has this number
+    SPYI_ELF_SEGMENT_SIZE = 54, // the bytes of one entry of the segment table; the header has this number,
+                                // followed by the number of entries
+    SPYI_ELF_SEGMENT = 56,      // the bytes of a segment's entry that are read
     SPYI_ELF_LOAD = 1,
     SPYI_ELF_NOTE = 4,
     SPYI_ELF_BUILD_ID = 3,     // the type of a note
-    SPYI_ELF_MOST_NOTES = 4096 // bytes of a segment of notes that are read
+    SPYI_ELF_MOST_NOTES = 4096 // most bytes of a segment of notes that are read
 };
 
 typedef struct spyi_elf_segment {
@@ -211,7 +213,7 @@ typedef struct spyi_elf_segment {
     uint64_t offset, size;
 } spyi_elf_segment;
 
-// Opens an ELF file of this machine, and gives the number of its segments. NULL means that it is no such
+// Opens an ELF file of this machine, and gives the number of its segments. Returns NULL if it is no such
 // file, or cannot be read.
 static FILE *spyi_elf_open(const char *path, uint64_t *table, uint16_t *entry, uint16_t *count) {
     const uint16_t one = 1;
@@ -235,7 +237,7 @@ static FILE *spyi_elf_open(const char *path, uint64_t *table, uint16_t *entry, u
 static bool spyi_elf_read(FILE *file, uint64_t table, uint16_t entry, uint16_t i, uint64_t file_size,
                           spyi_elf_segment *out) {
     unsigned char segment[SPYI_ELF_SEGMENT];
-    if (table >= file_size || // the sum below cannot overflow
+    if (table >= file_size || // this makes sure that the sum below cannot overflow
         fseek(file, (long)(table + (uint64_t)i * entry), SEEK_SET) != 0 ||
         fread(segment, 1, sizeof segment, file) != sizeof segment)
         return false;
@@ -266,8 +268,8 @@ static bool spyi_library_is_whole(const char *path) {
     return whole;
 }
 
-// Finds the note with the build's id. A note is the sizes of its name and of its content, its type, then both,
-// each padded to 4 bytes. Returns a hash of it; 0 if there is none.
+// Finds the note with the build's id. A note consists of the sizes of its name and of its content, its type,
+// and then both, each padded to 4 bytes. Returns a hash of the id; 0 if there is none.
 static uint64_t spyi_elf_build_id(const unsigned char *notes, size_t size) {
     for (size_t at = 0; size - at >= 12;) {
         uint32_t head[3];
@@ -295,7 +297,7 @@ static uint32_t spyi_process_number(void) {
     return (uint32_t)getpid();
 }
 
-// The lock of the folder that has the file.
+// Takes the lock of the file's folder.
 intptr_t spyi_file_lock(const char *path) {
     spyi_text folder = { NULL, 0, 0 };
     int flags = O_RDONLY;
@@ -308,7 +310,7 @@ intptr_t spyi_file_lock(const char *path) {
     if (file < 0) return 0;
     while (flock(file, LOCK_EX) != 0) {
         if (errno == EINTR) continue;
-        close(file); // a file system without locks
+        close(file); // the file system has no locks
         return 0;
     }
     return (intptr_t)file + 1;
@@ -361,7 +363,7 @@ const char *spyi_library_error(void) {
     return text ? text : "no reason known";
 }
 
-// The same struct as Dl_info, which -std=c11 hides.
+// The struct Dl_info, which -std=c11 hides.
 typedef struct spyi_dl_info {
     const char *file_name;
     void *file_base;
@@ -370,10 +372,10 @@ typedef struct spyi_dl_info {
 } spyi_dl_info;
 typedef int (*spyi_dladdr_func)(const void *address, spyi_dl_info *info);
 
-// Linux: finds the mapped file that holds `address`. For the program itself dladdr() gives argv[0], which may
-// be no path.
+// Finds the mapped file that holds `address` (Linux). For the program itself dladdr() gives argv[0], which
+// may be no path.
 static bool spyi_find_in_maps(uintptr_t address, spyi_text *out) {
-    char line[4400]; // PATH_MAX and the text before the path
+    char line[4400]; // room for PATH_MAX and the text before the path
     bool found = false;
     FILE *maps = fopen("/proc/self/maps", "rb");
     if (!maps) return false;
@@ -410,7 +412,7 @@ static const char *spyi_loaded_file(uintptr_t address) {
 void spyi_library_stay(void) {
     const char *file = spyi_loaded_file((uintptr_t)&spyi_library_stay);
     if (file)
-        // Never closed; the program itself gives NULL, and cannot be unloaded.
+        // The handle is never closed. For the program itself the file is NULL, and it cannot be unloaded.
         (void)dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
@@ -485,14 +487,14 @@ bool spyi_file_write(const char *path, const void *data, size_t size) {
     bool good;
     if (!file) return false;
     good = size == 0 || fwrite(data, 1, size, file) == size;
-    if (fclose(file) != 0) good = false; // a full disk may show only here
+    if (fclose(file) != 0) good = false; // a full disk may cause an error only here
     return good;
 }
 
 bool spyi_file_replace(const char *path, const void *data, size_t size) {
     spyi_text unfinished = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations();
-    // Two threads of a process differ in where this variable lies.
+    // The address of this variable differs between threads of a process.
     spyi_text_add(&unfinished, "%s.%u.%llx", path, (unsigned)spyi_process_number(),
                   (unsigned long long)(uintptr_t)&unfinished);
     bool good = spyi_failed_allocations() == failed;

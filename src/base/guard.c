@@ -1,5 +1,5 @@
-// The guard that every public function passes: which thread may use an object, whose turn it is on the
-// device, and when released objects are freed.
+// The guard that every public function calls: it checks which thread may use an object and whose turn it is
+// on the device, and frees released objects.
 #include "base/base.h"
 
 struct spyi_retired_object {
@@ -38,7 +38,8 @@ static const spyi_object_table *spyi_table_of(const spyi_context *ctx, uint32_t 
     return index < SPYI_KIND_COUNT ? ctx->tables[index] : NULL;
 }
 
-// Writes why an object is no living one of that kind on the caller's device; returns the status of that error.
+// Writes why an object is not a living object of that kind on the caller's device; returns the status of that
+// error.
 static spy_status spyi_problem_words(const spyi_object *o, spyi_kind kind, char words[64]) {
     const char *expected = spyi_kind_name((uint32_t)kind);
     bool released = o && o->kind == (uint32_t)SPYI_KIND_DEAD;
@@ -103,13 +104,13 @@ SPYI_FN void spyi_drain_releases(spy_device *device) {
 // Frees the queued releases, inside the device. Returns false when the object itself or its owner was among
 // them.
 static bool spyi_outlives_releases(spyi_context *ctx, const spyi_object *o) {
-    // Takes the queue before it reads the object: an object that is released after this is freed by a later
+    // The queue is taken before the object is read: an object that is released after this is freed by a later
     // call.
     spyi_object *queue = spyi_take_releases(ctx);
     const spyi_object_table *table = spyi_table_of(ctx, o->kind);
     spyi_object *owner = table && table->owner ? table->owner(o) : NULL;
     bool lives = o->kind != (uint32_t)SPYI_KIND_DEAD && !(owner && owner->kind == (uint32_t)SPYI_KIND_DEAD);
-    bool held = lives && owner; // a queued object may be the owner's last user
+    bool held = lives && owner; // a queued object may be the last user of the owner
     if (held) spyi_atomic_add(&owner->references, 1);
     spyi_free_releases(ctx, queue);
     if (!held || spyi_atomic_add(&owner->references, -1) > 0) return lives;
@@ -177,8 +178,8 @@ static void spyi_on_turn_blocks(void *user, bool begins) {
     spyi_block((spyi_context *)user, begins);
 }
 
-// Reports the refusal to the thread, which can read it without the device, and to the device, like all
-// errors.
+// Reports a call from a callback to the thread, which can read the error without the device, and to the
+// device, like all errors.
 static spy_status spyi_refuse_callback(spyi_context *ctx, const char *function) {
     const char *format =
         "%s: this thread is in a call of device '%s' already: a callback must not use the device";
@@ -205,9 +206,9 @@ static bool spyi_is_outside(const spyi_context *ctx) {
     return o != NULL;
 }
 
-// Enters when the turn was not free at once (`taken` is false), or when something is to be done before the call:
-// releases that wait, or a look whether a callback makes the call. Not inlined: spyi_enter() would save registers
-// for it.
+// Enters when the turn was not free at once (`taken` is false), or when there is something to do before the
+// call: to free queued objects, or to check whether a callback makes the call. Not inlined, because
+// spyi_enter() would save registers for it.
 static SPYI_NOINLINE spy_status spyi_enter_slowly(const spyi_object *o, spyi_kind kind, bool taken,
                                                   const char *function) {
     spyi_context *ctx = SPYI_CONTEXT(o->device);

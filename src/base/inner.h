@@ -1,4 +1,4 @@
-// Functions that the files of src/base share and that nothing else uses.
+// Functions for several files of src/base, which no other folder uses.
 #ifndef SPYI_BASE_INNER_H
 #define SPYI_BASE_INNER_H
 

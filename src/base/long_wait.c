@@ -2,9 +2,9 @@
 // caller stops waiting when desc.interrupt says so or desc.compile_timeout_s has passed.
 #include "base/base.h"
 
-#define SPYI_WAIT_QUICK_NS 2000000u // desc.blocking is called for longer waits
-#define SPYI_WAIT_LOOK_NS 50000000u // time between two calls of desc.interrupt
-// Time to the first log line; each next line comes after five times as long.
+#define SPYI_WAIT_QUICK_NS 2000000u // desc.blocking is called only for waits that are longer than this
+#define SPYI_WAIT_LOOK_NS 50000000u // time between two calls of desc.interrupt, in nanoseconds
+// Time to the first log line, in nanoseconds; each next line comes after five times as long.
 #define SPYI_WAIT_LINE_NS 2000000000u
 
 void spyi_long_wait_begin(spyi_long_wait *wait, spyi_context *ctx, const char *what, const char *who,

@@ -42,7 +42,7 @@ uintptr_t spyi_noted_thread(const volatile uintptr_t *at) {
     return __atomic_load_n((volatile uintptr_t *)at, __ATOMIC_RELAXED);
 }
 
-#else // MSVC: LONG has 32 bits
+#else // with MSVC a LONG has 32 bits
 
 int32_t spyi_atomic_add(spyi_atomic *a, int32_t delta) {
     return (int32_t)InterlockedExchangeAdd((volatile LONG *)&a->value, (LONG)delta) + delta;
@@ -61,7 +61,7 @@ bool spyi_atomic_swap_if(spyi_atomic *a, int32_t expected, int32_t value) {
            (LONG)expected;
 }
 
-// A volatile word is written and read as a whole.
+// A volatile word is written and read in one piece.
 void spyi_note_thread(volatile uintptr_t *at, uintptr_t thread) {
     *at = thread;
 }
@@ -210,7 +210,7 @@ uint64_t spyi_time_ns(void) {
     return c / f * billion + c % f * billion / f; // in two parts, so that the product does not overflow
 }
 
-#else // POSIX
+#else // POSIX systems
 
 // >>the clock that waits and spyi_time_ns() use
 // With -std=c11 the C library hides clock_gettime(), and this file may be included after the program's
@@ -270,12 +270,12 @@ void spyi_signal_init(spyi_signal *s) {
     pthread_cond_init((pthread_cond_t *)(void *)s, NULL);
 }
 #else
-// C may repeat a declaration that a feature macro may have hidden; C++ compilers hide nothing.
+// C may repeat a declaration that a feature macro may have hidden; C++ compilers hide no declarations.
 #ifndef __cplusplus
 int pthread_condattr_setclock(pthread_condattr_t *attributes, int clock);
 #endif
 
-// Waits with a limit use the monotonic clock, which nobody sets.
+// Waits with a limit use the monotonic clock, because nobody can set it.
 void spyi_signal_init(spyi_signal *s) {
     pthread_condattr_t attributes;
     memset(s, 0, sizeof *s);

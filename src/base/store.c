@@ -1,4 +1,4 @@
-// Answers kept on disk: see store.h.
+// Stores: answers that are kept on disk; see store.h.
 #include "base/store.h"
 
 #include "base/inner.h"
@@ -19,15 +19,16 @@
 #endif
 #include <time.h>
 
-// Raise this number with every change of a file's frame or of what answers mean.
+// Raise this number with every change of a file's frame or of the meaning of answers.
 #define SPYI_STORE_VERSION 1u
 static const char spyi_store_magic[8] = { 'S', 'P', 'Y', 'S', 'T', 'O', 'R', 'E' };
 enum {
-    SPYI_STORE_HEAD = 8 + 4 + 4 + 8 + 8, // magic, version, 0, bytes of the question, bytes of the answer
-    SPYI_STORE_END = 8,                  // hash of everything before it
+    SPYI_STORE_HEAD = 8 + 4 + 4 + 8 + 8, // the bytes of the head: magic, version, 0, bytes of the question,
+                                         // bytes of the answer
+    SPYI_STORE_END = 8,                  // the bytes of the hash of everything before it, at the end
     SPYI_STORE_SUBFOLDERS = 256,
     SPYI_STORE_OLD_S = 3600,       // seconds after which an unfinished file belongs to nobody
-    SPYI_STORE_TOUCH_S = 12 * 3600 // an answer's time of use is noted once in this time
+    SPYI_STORE_TOUCH_S = 12 * 3600 // seconds in which an answer's time of use is noted at most once
 };
 
 struct spyi_store {
@@ -35,7 +36,7 @@ struct spyi_store {
     char *folder;
     uint64_t most_bytes;
     spyi_atomic hits, misses, writes;
-    spyi_atomic broken; // writing has failed: nothing more is written
+    spyi_atomic broken; // a write has failed, so nothing more is written
     spyi_archive *pack; // the answers are in its memory; NULL means that they are in `folder`
 };
 
@@ -67,7 +68,7 @@ static const char *spyi_store_unsafe(const char *path) {
 }
 
 static void spyi_store_touch(const char *path) {
-    (void)path; // reading a file notes its use
+    (void)path; // the system notes the file's use by itself when the file is read
 }
 
 static int64_t spyi_store_seconds(FILETIME t) {
@@ -103,7 +104,7 @@ SPYI_FN void spyi_store_default_folder(spyi_text *out) {
     if (local && *local) spyi_text_add(out, "%s\\slangpy", local);
 }
 
-#else // POSIX
+#else // POSIX systems
 
 static bool spyi_make_folder(const char *path) {
     return mkdir(path, 0700) == 0 || spyi_folder_exists(path);
@@ -154,7 +155,7 @@ SPYI_FN void spyi_store_default_folder(spyi_text *out) {
 
 // >>the folder
 
-// Makes the folder and those around it. Returns false when it cannot be made.
+// Makes the folder and its parent folders. Returns false when it cannot be made.
 static bool spyi_store_make(const char *folder) {
     char *path = spyi_strdup(folder);
     if (!path) return false;
@@ -179,7 +180,7 @@ SPYI_FN spyi_store *spyi_store_open(spyi_context *ctx, const char *folder, uint6
     }
     const char *problem = spyi_store_make(path.data) ? spyi_store_unsafe(path.data) : spyi_file_problem();
     spyi_store *store = problem ? NULL : (spyi_store *)spyi_calloc(1, sizeof *store);
-    if (problem) // a folder that nobody has named is no concern of the user's
+    if (problem) // a folder that the user has not named needs no warning
         spyi_logf(ctx, folder ? SPY_LOG_LEVEL_WARNING : SPY_LOG_LEVEL_INFO,
                   "nothing is kept for the next start: the cache folder '%s' cannot be used: %s", path.data,
                   problem);
@@ -301,7 +302,7 @@ SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const 
     spyi_store_path(store, question, &path);
     if (spyi_failed_allocations() == failed) {
         bool written = spyi_file_replace(path.data, file.data, file.size);
-        if (!written) { // the first answer of its folder, or the folder was removed
+        if (!written) { // the folder of the first answer is missing, or was removed
             size_t folder = strlen(store->folder) + 3;
             char separator = path.data[folder];
             path.data[folder] = '\0';
@@ -329,10 +330,10 @@ typedef struct spyi_store_found {
 
 typedef struct spyi_store_sum {
     uint64_t count, bytes;
-    bool clear;  // remove all files
-    int64_t now; // else remove unfinished files that are old
+    bool clear;  // whether to remove all files
+    int64_t now; // otherwise the current time, by which old unfinished files are removed
     uint32_t folder;
-    spyi_store_found *items; // NULL means that they are not listed
+    spyi_store_found *items; // the list of files; NULL means that they are not listed
     uint32_t item_count, capacity;
     bool lists;
 } spyi_store_sum;

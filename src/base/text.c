@@ -27,7 +27,7 @@ void spyi_text_add_args(spyi_text *t, const char *format, va_list args) {
     va_list again;
     int n;
     va_copy(again, args);
-    // The first try writes where there is room; most additions are short and need no second.
+    // The first try writes into the room that is there; most additions are short and need no second try.
     n = vsnprintf(t->data ? t->data + t->size : NULL, t->data ? t->capacity - t->size : 0, format, args);
     if (n > 0) {
         if (!t->data || (size_t)n >= t->capacity - t->size) {
@@ -105,13 +105,13 @@ uint64_t spyi_hash(const void *data, size_t size, uint64_t seed) {
     return h;
 }
 
-// ASCII only: tolower() would follow the program's locale.
+// Returns the lower case of ASCII letters; tolower() would follow the program's locale.
 static char spyi_lower(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
 unsigned spyi_edit_distance(const char *a, const char *b) {
-    enum { SPYI_ROW = 256 }; // names that differ over more characters resemble nothing
+    enum { SPYI_ROW = 256 }; // most characters of a name; a longer name is similar to nothing
     unsigned row[SPYI_ROW + 1];
     size_t size_a = strlen(a), size_b = strlen(b), i, j;
     while (size_a && size_b && spyi_lower(*a) == spyi_lower(*b)) {
@@ -123,7 +123,7 @@ unsigned spyi_edit_distance(const char *a, const char *b) {
     if (size_a > SPYI_ROW || size_b > SPYI_ROW) return (unsigned)(size_a > size_b ? size_a : size_b);
     for (j = 0; j <= size_b; j++) row[j] = (unsigned)j;
     for (i = 1; i <= size_a; i++) {
-        unsigned diagonal = row[0]; // the row above, one to the left
+        unsigned diagonal = row[0]; // the entry of the row above, one to the left
         row[0] = (unsigned)i;
         for (j = 1; j <= size_b; j++) {
             unsigned above = row[j];

@@ -59,7 +59,9 @@ static bool spyi_turns_sleep(spyi_turns *t) {
     if (taken) t->urgent = false;
     t->first++;
     spyi_atomic_add(&t->waiters, -1);
-    if (!taken) spyi_signal_all(&t->changed); // spyi_turns_close() waits for the last one
+    if (!taken)
+        spyi_signal_all(&t->changed); // spyi_turns_close() waits until the last waiting thread has
+                                      // gone
     return taken;
 }
 

@@ -81,7 +81,7 @@ SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, s
                       held->display, module->name);
 }
 
-// The message says the argument, the expected type, what was given, and the hint.
+// Sets a reason with the argument, the expected type, what was given, and the hint.
 SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                            const char *hint) {
     spyi_text got = { NULL, 0, 0 };
@@ -147,7 +147,7 @@ SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
         spyi_text_free(&got);
         return false;
     }
-    if (v->inherited && !leaf->batch_rank) return true; // the same value for all elements
+    if (v->inherited && !leaf->batch_rank) return true; // the value is the same for all elements
     if (v->map_count && v->map_count != leaf->batch_rank) {
         char instead[64];
         snprintf(instead, sizeof instead,

@@ -5,11 +5,12 @@
 #include "data/scalars.h"
 #include "data/type_name.h"
 
-// Returns whether a value gives a pointer as a number for each element: addresses in memory, or a result.
+// Returns whether a value gives a pointer as a number for each element: from memory with addresses, or as a
+// result.
 static bool spyi_is_addresses(const spyi_attempt *a, const spyi_value *v, const spyi_type *pointer) {
     if (a->result) return !a->bound.mode;
     if (v->kind == SPY_ARG_KIND_RESULT)
-        return !a->bound.mode && !a->bound.dispatch; // a pointer comes back as a number
+        return !a->bound.mode && !a->bound.dispatch; // a result that is a pointer comes back as a number
     spyi_type_parts parts;
     spyi_split_type(pointer->name, &parts);
     bool wide = parts.arguments[0] &&
@@ -63,9 +64,11 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     }
     const spyi_type *declared = type;
     if (spyi_type_is_pointer(type) && !a->whole && spyi_is_addresses(a, v, type))
-        type = spyi_type_scalar(a->types, SPY_DTYPE_UINT64); // the element function makes the pointer
+        type = spyi_type_scalar(a->types, SPY_DTYPE_UINT64); // the element function makes the pointer of the
+                                                             // number
     const spyi_value_kind *kind = spyi_kind_of(type, v);
-    bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // not a value of the parameter's type
+    bool special = kind && !(kind->run->traits & SPYI_TRAIT_VALUE); // the value is not of the parameter's
+                                                                    // type
     // A host array without elements, such as Python's [], can be given for an unsized array without elements.
     bool none =
         spyi_type_is_unsized(type) && v->kind == SPY_ARG_KIND_ARRAY && v->rank == 1 && v->dims[0] == 0;
@@ -87,7 +90,8 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
         return spyi_no(a, SPY_ERROR_UNSUPPORTED,
                        "'%s': the texture has no gradient: make it with desc.with_grad, or give a tensor",
                        path);
-    bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // the call needs only its gradient
+    bool unused = a->bound.mode == SPY_CALL_MODE_BACKWARD && out && !in; // the call needs only the output's
+                                                                         // gradient
     if (!unused && !spyi_check_direction(a, path, v, in, out && a->bound.mode != SPY_CALL_MODE_BACKWARD))
         return false;
     if (v->map_count && v->kind != SPY_ARG_KIND_TENSOR && v->kind != SPY_ARG_KIND_ARRAY && !v->rank)
@@ -114,7 +118,7 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     a->bound.nodes[node].leaf = (int32_t)a->bound.leaf_count - 1;
     if (special && (v->tensor || v->custom) && in &&
-        strchr(path, '.')) // a tensor in an inout struct: the call does not replace it by another one
+        strchr(path, '.')) // a tensor in an inout struct, which the call cannot replace by another tensor
         leaf->out = a->bound.nodes[node].out = false;
     leaf->param_in = in;
     leaf->param_out = out;
@@ -126,18 +130,18 @@ SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *t
     }
     uint32_t number = a->bound.leaf_count - 1;
     if (!spyi_bind_leaf(a, leaf, v, kind)) return false;
-    if (in && declared != type) a->bound.leaves[number].untracked = true; // addresses as numbers
+    if (in && declared != type) a->bound.leaves[number].untracked = true; // addresses are numbers
     if (special && !spyi_bind_whole_gradients(a, number, index, pair)) return false;
     leaf = &a->bound.leaves[number];
     if (special && leaf->kind_type &&
-        strcmp(leaf->kind_type, type->name) != 0) { // an interface type gets a tensor that implements it
+        strcmp(leaf->kind_type, type->name) != 0) { // the tensor implements the parameter's interface type
         a->bound.nodes[node].type = spyi_type_other(a->types, leaf->kind_type);
         a->cost += 8;
     }
     return true;
 }
 
-// Returns the type of one value in memory, consumed dimensions included: for a float3 parameter, float3 from
+// Returns the type of one value in memory, including consumed dimensions: for a float3 parameter, float3 from
 // a float tensor (N, 3), int3 from an int tensor (N, 3).
 static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *leaf) {
     if (leaf->traits & SPYI_TRAIT_ONE_PLACE) return leaf->type;
@@ -148,13 +152,13 @@ static const spyi_type *spyi_packed_type(spyi_types *types, const spyi_leaf *lea
                                            : spyi_type_with_scalar(types, leaf->type, inner->scalar);
 }
 
-// Checks that of each struct or pair that was given with a mapping some part is run over.
+// Checks that the call runs over some part of each struct or pair that was given with a mapping.
 static bool spyi_check_passed_maps(spyi_attempt *a) {
     const spyi_bound *b = &a->bound;
     for (uint32_t i = 0; i < a->values->count; i++) {
         const spyi_value *items = a->values->items;
         uint32_t end = items[i].passed_count ? spyi_value_end(items, i) : i;
-        const char *path = NULL; // path of its first leaf
+        const char *path = NULL; // the path of the first leaf of the struct or pair
         bool taken = end == i;
         for (uint32_t l = 0; l < b->leaf_count && !taken; l++) {
             const spyi_leaf *leaf = &b->leaves[l];
@@ -220,7 +224,7 @@ static bool spyi_finish_maps(spyi_attempt *a) {
 
 // >>arguments to parameters
 
-// Returns the number of arguments that are for parameters: all but `_result`.
+// Returns the number of arguments that are for parameters, which are all but `_result`.
 static uint32_t spyi_count_arguments(const spyi_values *values) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < values->count; i = spyi_value_end(values->items, i))
@@ -299,14 +303,14 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                               const int32_t *of_param, int32_t result) {
     spyi_bound *b = &a->bound;
-    // In the node list the parameters come first, then the result, then all fields: so reserve the first
-    // nodes.
+    // The node list begins with the parameters, then the result, then all fields; so the first nodes are
+    // reserved.
     uint32_t given = 0;
     while (given < signature->param_count && of_param[given] >= 0) given++;
     const spyi_value *taker = result >= 0 ? &a->values->items[result] : NULL;
-    if (taker && taker->kind == SPY_ARG_KIND_PAIR) taker++; // the value of the pair
+    if (taker && taker->kind == SPY_ARG_KIND_PAIR) taker++; // the entry behind a pair is the pair's value
     if (taker && signature->result->kind == SPYI_TYPE_VOID && taker->kind == SPY_ARG_KIND_RESULT)
-        result = -1; // a spy_result accepts that there is no result
+        result = -1; // a spy_result allows that there is no result
     uint32_t tops = given + (result >= 0 ? 1u : 0u);
     for (uint32_t i = 0; i < tops; i++)
         if (spyi_add_node(a, "", NULL, false, false) < 0)

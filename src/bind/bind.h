@@ -8,19 +8,20 @@
 typedef struct spyi_node {
     char *name;
     const spyi_type *type;
-    int32_t leaf;          // index of its leaf; -1 means that it is built from fields
+    int32_t leaf;          // the index of its leaf; -1 means that it is built from fields
     uint32_t first, count; // its fields: a range of the node list
     bool in, out;
 } spyi_node;
 
-// What a kernel makes of the gradients of elements that share one. Only a reduction takes another than their
-// sum.
+// How a kernel combines the gradients of elements that share one. Only a reduction combines them otherwise
+// than by their sum.
 typedef enum spyi_combine {
     SPYI_COMBINE_SUM,
-    // The elements of a reduction. The kernel calls the reduction's own function for them, and no derivative.
+    // The combination of a reduction's elements. The kernel calls the reduction's own function for it, and no
+    // derivative.
     SPYI_COMBINE_MIN,
     SPYI_COMBINE_MAX,
-    SPYI_COMBINE_TOTAL // added up, like SPYI_COMBINE_SUM
+    SPYI_COMBINE_TOTAL // adds the values, like SPYI_COMBINE_SUM
 } spyi_combine;
 
 // One call bound to one overload. A plan keeps it.
@@ -32,26 +33,29 @@ typedef struct spyi_bound {
     uint32_t node_count;
     uint32_t param_count; // parameters that get an argument
     bool has_result;      // nodes[param_count] is "_result"
-    uint32_t rank;        // dimensions of the kernel
-    bool strict;          // the module's strict_broadcasting
+    uint32_t rank;        // the dimensions of the kernel
+    bool strict;          // strict_broadcasting of the module
     spyi_options options;
     bool uses_library;  // expressions of some leaf need `import slangpy_kernel` and the call's shape
     bool names_library; // the kernel needs `import slangpy`, for tensor types or for call_info
     bool dispatch;      // the caller gives the number of threads; arguments are passed whole
-    bool guarded;       // spyi_threads.guarded
-    bool shader;        // spyi_threads.shader
-    uint8_t stage;      // spyi_threads.stage
+    bool guarded;       // spyi_threads.guarded of a dispatch
+    bool shader;        // spyi_threads.shader of a dispatch
+    uint8_t stage;      // spyi_threads.stage of a dispatch
     bool call_info;     // the module imports slangpy, so it may ask which element of the call it computes
     spy_call_mode mode;
-    // The function itself reads [0], or adds to or writes [1], gradients of tensors that are passed whole.
+    // [0]: the function itself reads gradients of tensors that are passed whole. [1]: it adds to them or
+    // writes them.
     bool grads_inside[2];
-    uint8_t combine; // spyi_combine: how elements that share a gradient are put together
+    uint8_t combine; // a spyi_combine: how the gradients of elements that share one are combined
     bool names_diff; // the kernel needs `import slangpy_diff`
-    // Threads behind the last element compute that once more and store nothing, so that networks find whole warps.
+    // Threads behind the last element compute it once more and store nothing, so that the code of networks
+    // runs in full warps.
     bool whole_warps;
     bool is_batch;       // the function is nothing but a network that the batch engine takes: spyi_batch_of()
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
-    // The leaf of a texture of Slang's own type whose gradient the call adds to, plus 1; 0 if there is none.
+    // The number of the leaf, plus 1, of a texture of Slang's own type whose gradient the call adds to; 0 if
+    // there is none.
     uint32_t plain_gradient;
     uint8_t *sizes; // types depend on the last sizes[i] dimensions of value i; NULL means that types depend
                     // on no sizes
@@ -64,24 +68,49 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // Returns whether a value of the type may be all zeros: numbers and pointers may, buffers may not.
 SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
-// How the batch engine (slang/mlp_batch_engine.slang) runs a call that is nothing but a network.
+// The parameters of a run of the batch engine (slang/mlp_batch_engine.slang) for a call that is nothing but a
+// network.
 typedef struct spyi_batch {
-    uint32_t network, inputs, outputs; // leaves: its parameters, rows of inputs, rows of outputs
-    bool wgmma;                        // by wgmma; otherwise by mma.sync
-    uint32_t threads, shared_bytes;    // of a group
-    uint32_t rows;                     // that a group takes at a time
+    uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
+                                       // rows of outputs
+    bool wgmma;                        // the engine is wgmma; otherwise mma.sync
+    uint32_t threads, shared_bytes;    // threads and shared memory of a group
+    uint32_t rows;                     // the rows that a group takes at a time
     uint32_t resident;                 // groups that one multiprocessor runs at the same time
     uint32_t shape, options;           // arguments of spyi_mlp_forward()
 } spyi_batch;
 
+// How a call with networks of `import mlp;` runs.
+typedef enum spyi_batch_way {
+    SPYI_BATCH_NONE,
+    SPYI_BATCH_ENGINE, // the batch engine runs the call: spyi_bound.is_batch
+    SPYI_BATCH_ROOMS   // groups go through all elements in turn and sum gradients in shared memory: spyi_rooms_of()
+} spyi_batch_way;
+
+// Networks whose gradients the groups of a backward call sum in their shared memory (slang/mlp_matrix.slang: rooms).
+enum { SPYI_MOST_ROOMS = 7 };
+typedef struct spyi_rooms {
+    uint32_t count;
+    uint32_t words;    // of a group's shared memory
+    uint32_t resident; // groups of a multiprocessor
+    struct {
+        uint32_t leaf; // the network's parameters
+        uint32_t first; // the room's first word
+        const spyi_type *network;
+    } items[SPYI_MOST_ROOMS];
+} spyi_rooms;
+
+// Fills *rooms for a call of the device. Returns false if there are none, as in a forward call.
+SPYI_FN bool spyi_rooms_of(const spyi_bound *bound, const spyi_limits *limits, spyi_rooms *rooms);
 // Sets bound->whole_warps and bound->is_batch.
 SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *bound);
-// Fills *batch for a call with bound->is_batch. Returns false if the engine does not take the network, and writes why.
+// Fills *batch for a call with bound->is_batch. Returns false if the engine does not take the network, and
+// appends why.
 SPYI_FN bool spyi_batch_of(const spyi_bound *bound, const spyi_limits *limits, spyi_batch *batch,
                            spyi_text *why);
-// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: by the batch engine. `single`: by a
-// single thread.
-SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, bool batch, bool single,
+// Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: the
+// variant's key.batch. `single`: by a single thread.
+SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, int batch, bool single,
                                 spyi_text *out);
 // Writes a table with one line for each leaf: parameter, direction, Slang type, argument, mapping.
 SPYI_FN void spyi_bound_text(const spyi_bound *bound, const spyi_values *values, spyi_text *out);

@@ -1,9 +1,7 @@
 // Binds values to shader parameters by the same rules as arguments, but a shader parameter takes one value
-// and is not run over.
-//
-// This happens for each kernel and not with the plan, because only the compiled kernel says where the bytes
-// of its inputs lie (plan/bound_inputs.c) and which globals a call's prelude adds. globals.c finds most
-// errors earlier, by reflection.
+// and the call does not run over it. This happens for each kernel and not with the plan, because only the
+// compiled kernel says where the bytes of its inputs lie (plan/bound_inputs.c) and which globals a call's
+// prelude adds. globals.c finds most errors earlier, by reflection.
 #include "bind/inputs.h"
 #include "bind/internal.h"
 

@@ -1,9 +1,8 @@
-// Chooses an overload: tries all of them and takes the best one that fits.
-//
-// Better is: all trailing sizes are right; a smaller sum of conversion costs; fewer defaulted parameters; not
-// generic. Several best overloads are an error that lists them. Whether an overload with open parameters
-// (generics, interfaces) fits is asked of Slang, with each type that the arguments can have; types that
-// consume the fewest trailing dimensions come first.
+// Chooses an overload: tries all of them and takes the best one that fits. An overload is better if all
+// trailing sizes are right, then by a smaller sum of conversion costs, by fewer defaulted parameters, and if
+// it is not generic. Several best overloads are an error that lists them. Whether an overload with open
+// parameters (generics, interfaces) fits is asked of Slang, with each type that the arguments can have; types
+// that consume the fewest trailing dimensions come first.
 #include "bind/internal.h"
 
 // >>open parameters
@@ -33,7 +32,8 @@ static bool spyi_is_open(const spyi_type *type) {
 }
 
 // Returns a tensor type such as RWTensor<T, D> for a tensor that is passed whole to a parameter of any type
-// that implements ITensor, IRWTensor, IDiffTensor ... `form`: 3 to 7. NULL if there is no such type.
+// that implements ITensor, IRWTensor, IDiffTensor ... `form` is 3 to 7. Returns NULL if there is no such
+// type.
 static const spyi_type *spyi_whole_view(spyi_attempt *a, const spyi_value *v, uint32_t form) {
     static const char *const names[SPYI_VIEW_FORMS - 3] = { "Tensor", "RWTensor", "DiffTensor", "WDiffTensor",
                                                             "RWDiffTensor" };
@@ -98,7 +98,7 @@ static const spyi_type *spyi_open_view(spyi_attempt *a, const spyi_type *type, c
                                        uint32_t consumed, uint32_t form) {
     const spyi_type *view = spyi_view_type(a, v, consumed, form);
     if (!view || !spyi_type_is_pair(type)) return view;
-    if (form >= 3) return NULL; // tensor types have no differential
+    if (form >= 3) return NULL; // tensor types have no differential type
     spyi_text name = { NULL, 0, 0 };
     spyi_text_add(&name, "DifferentialPair<%s>", view->name);
     const spyi_type *pair = spyi_unit_find_type(a->unit, spyi_text_str(&name));
@@ -164,7 +164,7 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
     spyi_text_free(&text);
 }
 
-#define SPYI_MOST_QUERIES 600 // queries of Slang for one overload; real calls need far fewer
+#define SPYI_MOST_QUERIES 600 // most queries of Slang for one overload; real calls need far fewer
 
 // One search over the views of the open parameters of an overload.
 typedef struct spyi_search {
@@ -174,7 +174,7 @@ typedef struct spyi_search {
     const int32_t *of_param;
     int32_t result;
     uint32_t given;
-    bool *fixed; // parameters whose view is known
+    bool *fixed; // which parameters have a known view
     const spyi_type **views;
     uint32_t *consumed;
     int queries;
@@ -245,7 +245,7 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
     q.consumed = (uint32_t *)spyi_calloc(q.given + 1, sizeof *q.consumed);
     q.fixed = (bool *)spyi_calloc(q.given + 1, sizeof *q.fixed);
     bool found = false, possible = q.views && q.consumed && q.fixed;
-    uint32_t most = 0; // number of dimensions that all views together can consume
+    uint32_t most = 0; // the number of dimensions that all views together can consume
     for (uint32_t p = 0; possible && p < q.given; p++) {
         const spyi_type *type = open->params[p].type;
         const spyi_value *whole = &a->values->items[of_param[p]],
@@ -264,8 +264,8 @@ static bool spyi_bind_open(spyi_attempt *a, int overload, const spyi_signature *
             most += v->rank < 2 ? v->rank : 2;
         }
     }
-    // First try choices that consume 0 dimensions in all, then 1, ...: so element types win over vectors and
-    // arrays.
+    // Choices that consume 0 dimensions in all come first, then 1, and so on, so that element types win over
+    // vectors and arrays.
     for (uint32_t total = 0; possible && !found && total <= most; total++) {
         found = spyi_search_views(&q, 0, total);
         if (found && total) a->sized = true;
@@ -362,7 +362,8 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         return SPY_ERROR_NOT_FOUND;
     }
     uint8_t *sizes = (uint8_t *)spyi_calloc(
-        values->count + 1, 1); // sized trailing dimensions of each value, over all overloads that fit
+        values->count + 1, 1); // the number of trailing dimensions of each value on whose sizes types depend,
+                               // over all overloads that fit
     memset(&winner, 0, sizeof winner);
     for (uint32_t i = 0; i < n; i++) {
         const spyi_signature *signature = &function->overloads.items[i];
@@ -381,7 +382,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         attempt.bound.stage = values->threads ? values->threads->stage : 0;
         attempt.bound.call_info = spyi_unit_imports(function->module->unit, "slangpy");
         attempt.bound.names_library = attempt.bound.call_info;
-        attempt.status = SPY_ERROR_OUT_OF_MEMORY; // the status of a failure without a reason
+        attempt.status = SPY_ERROR_OUT_OF_MEMORY; // the status if the failure has no reason
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
             built_in += signature->built_in;
@@ -393,8 +394,9 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         }
         for (uint32_t l = 0; good && sizes && l < attempt.bound.leaf_count; l++) {
             const spyi_leaf *leaf = &attempt.bound.leaves[l];
-            if (leaf->value >= values->count) continue; // a gradient has its value's sizes
-            uint32_t sized_dims = 0; // consumed dimensions of any size (-1) come first and do not count
+            if (leaf->value >= values->count) continue; // a gradient has the sizes of its value
+            uint32_t sized_dims = 0; // the number of consumed dimensions of known size; consumed dimensions
+                                     // of any size (-1) come before them
             while (sized_dims < leaf->consumed && leaf->consumed_dims[leaf->consumed - 1 - sized_dims] != -1)
                 sized_dims++;
             if (sized_dims > sizes[leaf->value]) sizes[leaf->value] = (uint8_t)sized_dims;

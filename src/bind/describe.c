@@ -359,7 +359,7 @@ SPYI_FN bool spyi_looks_at_gradients(const spy_function *function, const spyi_va
     return spyi_mode_of(values) != SPY_CALL_MODE_DEFAULT || function->overloads.takes_pairs;
 }
 
-// Makes value `at`, behind all others, of a gradient of value `i`, and adds its type to the key.
+// Makes value `at`, behind all others, from a gradient of value `i`, and adds its type to the key.
 static bool spyi_add_gradient_value(spyi_values *values, uint32_t i, uint32_t at, spy_tensor *grad) {
     if (at == values->capacity) {
         uint32_t capacity = values->capacity * 2;
@@ -453,7 +453,7 @@ spy_status spy_set_global(spy_globals *globals, const char *path, spy_arg value)
         uint32_t capacity = globals->capacity ? globals->capacity * 2 : 16;
         spy_arg *items = (spy_arg *)spyi_realloc(globals->items, capacity * sizeof *items);
         if (!items) {
-            globals->failed = true; // the call reports it
+            globals->failed = true; // the call reports the error
             return SPY_ERROR_OUT_OF_MEMORY;
         }
         globals->items = items;
@@ -486,9 +486,9 @@ SPYI_FN spy_status spyi_describe_args(spy_device *device, spy_args args, spyi_va
     return status;
 }
 
-// Gives each texture without a sampler the one that it is likely read by, for targets whose textures include it
-// (rules->by_address): the first
-// behind it among the arguments and their fields, or else the last one before it.
+// Gives each texture without a sampler the sampler that probably reads it, for targets whose textures include
+// a sampler (rules->by_address): the first sampler behind the texture among the arguments and their fields,
+// or the last one before it.
 static void spyi_pair_samplers(spyi_values *values) {
     uint32_t count = spyi_values_given(values);
     spyi_value *v = values->items;
@@ -511,7 +511,7 @@ SPYI_FN spy_status spyi_describe(spy_function *function, spy_args args, const sp
                                  const spyi_threads *threads, spyi_values *values, spyi_text *error) {
     spy_status status = spyi_describe_begin(args, options, threads, values, error);
     if (status != SPY_OK) return status;
-    if (function->reduces) { // its calls are those of other functions of its module
+    if (function->reduces) { // the calls of a reduction are calls of other functions of its module
         spyi_text_add(error,
                       "it ends in a reduction, which only spy_call(), spy_call_with(), spy_call_backward() "
                       "and spy_time_call() make");

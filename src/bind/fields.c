@@ -11,11 +11,11 @@ static void spyi_bind_parts(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     fitting.in_buffer = in_buffer;
     fitting.in_shader = a->values->threads && a->values->threads->shader;
     spyi_leaf_set_kind(leaf, spyi_kind_of_parts(leaf->type));
-    (void)leaf->kind->build->bind(&fitting, v, leaf); // cannot fail: only parts can
+    (void)leaf->kind->build->bind(&fitting, v, leaf); // cannot fail, because only the parts can
 }
 
-// ConstantBuffer<T> or an array of buffers becomes one leaf. This only checks its parts: each kernel binds
-// them anew, because it has them at places of its own (plan/bound_inputs.c).
+// Makes one leaf of a ConstantBuffer<T> or an array of buffers. This function only checks its parts: each
+// kernel binds them anew, because they are at other positions in each kernel (plan/bound_inputs.c).
 SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                               const char *path, int32_t *node) {
     spyi_bound inner;
@@ -177,7 +177,8 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
     }
     a->constant = constant;
     bool is_struct = type->kind == SPYI_TYPE_STRUCT ||
-                     (type->kind == SPYI_TYPE_OTHER && type->field_count > 0); // a struct with resources
+                     (type->kind == SPYI_TYPE_OTHER && type->field_count > 0 &&
+                      type->fields[0].name[0] != '['); // a struct with resources, not an array of them
     bool zero = is_struct && a->function->module->zero_missing;
     bool anything = a->whole || a->bound.dispatch || !in; // objects may be missing, too
     for (uint32_t f = 0; good && f < field_count; f++) {
@@ -185,7 +186,7 @@ static bool spyi_bind_to_fields(spyi_attempt *a, uint32_t index, const spyi_type
         if (!zero || !(anything || spyi_may_be_zero(fields[f].type)))
             good = spyi_no(a, SPY_ERROR_NOT_FOUND, "'%s': field '%s' of %s is missing", path, fields[f].name,
                            type->display);
-        a->cost += 8; // an overload whose struct is given completely is better
+        a->cost += 8; // an overload whose struct gets all fields is better
     }
     good = good && spyi_link_fields(a, node, children, field_count);
     free(children);

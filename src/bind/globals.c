@@ -11,7 +11,7 @@ SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values 
     return status;
 }
 
-// Returns whether some value is for the input, for a part of it, or for something that contains it.
+// Returns whether some value is for the input, for a part of it, or for a struct that contains it.
 static bool spyi_input_has_value(const spyi_input *input, const spyi_values *values) {
     uint32_t end = spyi_values_given(values);
     for (uint32_t i = values->count; i < end; i = spyi_value_end(values->items, i)) {

@@ -14,7 +14,7 @@ SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value
         return spyi_set_batch(a, leaf, v, &fit);
     }
     if (!pair || !a->values->items[pair].type) return true;
-    const spyi_value *grad = &a->values->items[pair]; // its dimensions are those of the output
+    const spyi_value *grad = &a->values->items[pair]; // the gradient's dimensions are those of the output
     if (grad->rank) leaf->value = pair;
     return true;
 }
@@ -42,7 +42,8 @@ static bool spyi_bind_gradient(spyi_attempt *a, uint32_t number, uint32_t value,
     bool in = role != SPYI_ROLE_WRITTEN, out = role != SPYI_ROLE_READ;
     spyi_text path = { NULL, 0, 0 };
     spyi_text_add(&path, "%s.%s", of->path, name);
-    spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, in, out); // `of` may have moved
+    // spyi_add_leaf() may have moved `of`
+    spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, in, out);
     spyi_text_free(&path);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     leaf->role = role;
@@ -66,7 +67,7 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
     if (a->constant && !pair) return true;
     if (!leaf->differential && pair && a->values->items[pair].kind == SPY_ARG_KIND_RESULT &&
         a->values->items[pair].direction == SPY_DIRECTION_OUT)
-        return true; // a spy_result accepts that there is no gradient
+        return true; // a spy_result allows that there is no gradient
     if (!leaf->differential)
         return spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "'%s': %s has no gradient", leaf->path,
                        leaf->type->display);
@@ -93,7 +94,7 @@ SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t inde
 
 // >>tensors that are passed whole
 
-// Adds a leaf for a gradient that the function itself reads or writes. It has no field; it is there for
+// Adds a leaf for a gradient that the function itself reads or writes. The leaf has no field; it exists for
 // barriers.
 static bool spyi_track_gradient(spyi_attempt *a, uint32_t number, uint32_t value, bool reads, bool writes) {
     const spyi_leaf *of = &a->bound.leaves[number];
@@ -105,7 +106,8 @@ static bool spyi_track_gradient(spyi_attempt *a, uint32_t number, uint32_t value
     if (!of->exact && (!wanted || !v->tensor || !spyi_fit_memory(v->type, wanted, true, &fit)))
         return spyi_mismatch(a, of->path, wanted ? wanted : of->element, v, ", as its gradient");
     spyi_text_add(&path, "%s.grad", of->path);
-    spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, true, false); // `of` may have moved
+    // spyi_add_leaf() may have moved `of`
+    spyi_leaf *leaf = spyi_add_leaf(a, value, spyi_text_str(&path), type, true, false);
     spyi_text_free(&path);
     if (!leaf) return spyi_no(a, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     spyi_leaf_set_kind(leaf, spyi_kind_of_inside(kind));
@@ -133,7 +135,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
             "'%s': in forward mode texels are constants, and this texture has a gradient: give it without "
             "one",
             leaf->path);
-    if (backward && v->texel && !uses && v->grads[0]) // spyi_bind_textures() goes on
+    if (backward && v->texel && !uses && v->grads[0]) // spyi_bind_textures() binds these textures
         leaf->whole_grads = SPYI_WHOLE_LOADS;
     if (!uses) return true;
     a->bound.names_diff = a->bound.names_diff || (leaf->traits & SPYI_TRAIT_DIFF);
@@ -149,7 +151,7 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
     for (int g = 0; g < 2; g++) {
         if (!wanted[g] || !given[g]) continue;
         a->bound.grads_inside[g] = true;
-        // Behind the gradient of a texture's first level is that of all levels (describe.c).
+        // The gradient of all levels of a texture lies behind that of its first level (describe.c).
         if (!spyi_track_gradient(a, number, given[g] + (v->texel ? 1 : 0), g == SPYI_GRAD_IN || backward,
                                  g == SPYI_GRAD_OUT))
             return false;
@@ -165,8 +167,8 @@ SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_
 
 // >>textures for parameters of Slang's own types
 
-// Refuses a texture whose gradient the derivative of the function could not find. The texture alone does not tell where
-// its gradients lie: the kernel notes one texture of each type, and one sampler.
+// Refuses a texture whose gradient the derivative of the function could not find. The texture alone does not
+// tell where its gradients lie: the kernel notes one texture of each type, and one sampler.
 static bool spyi_check_plain_texture(spyi_attempt *a, const spyi_leaf *leaf, uint32_t slot, uint32_t samplers,
                                      bool imported) {
     const spyi_values *values = a->values;
@@ -199,7 +201,7 @@ static bool spyi_check_plain_texture(spyi_attempt *a, const spyi_leaf *leaf, uin
     return true;
 }
 
-// Gives the leaf of a texture with a gradient what its derivatives need.
+// Gives the leaf of a texture with a gradient the data that derivatives need.
 static bool spyi_bind_plain_texture(spyi_attempt *a, uint32_t i) {
     spyi_leaf *leaf = &a->bound.leaves[i];
     const spyi_value *v = &a->values->items[leaf->value];
@@ -233,8 +235,9 @@ SPYI_FN bool spyi_bind_textures(spyi_attempt *a) {
         if (!spyi_check_plain_texture(a, leaf, slot++, samplers, imported) || !spyi_bind_plain_texture(a, i))
             return false;
     }
-    // Without bindings textures do not tell their layers and levels, so that derivatives need those of textures
-    // without gradients, too. Each includes a sampler: it is the call's only one, or another may be meant.
+    // Without bindings a texture does not tell its layers and levels, so that derivatives need these of
+    // textures without gradients, too. Each texture includes a sampler, which must be the call's only one, or
+    // derivatives could use the wrong one.
     for (uint32_t i = 0; i < count && by_address && imported && samplers <= 1 && slot < SPYI_MOST_NOTED;
          i++) {
         spyi_leaf *leaf = &a->bound.leaves[i];
@@ -277,7 +280,7 @@ static bool spyi_views_gradients(const spyi_attempt *a) {
     return false;
 }
 
-// Sets the reason that the function has no derivative. Frees `why`, the reason that Slang gives.
+// Sets the reason that the function has no derivative. Frees `why`, Slang's reason.
 static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature, spyi_text *why) {
     static const struct {
         const char *side, *expected, *got, *call;
@@ -291,7 +294,7 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
         spyi_text_add(&got, "; got a function with %s only: %s works", modes[!backward].got,
                       modes[!backward].call);
     const spyi_fused *fused = a->function->module->fused;
-    if (fused && fused->no_derivative.size) { // a function that it calls has none
+    if (fused && fused->no_derivative.size) { // a function that the fused function calls has no derivative
         spyi_text_clear(why);
         spyi_text_add(why, "%s", spyi_text_str(&fused->no_derivative));
     }

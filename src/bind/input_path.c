@@ -2,9 +2,10 @@
 // part of an input's plain data.
 #include "bind/inputs.h"
 
-#define SPYI_MOST_ELEMENTS_GIVEN 4096u // the limit for fields of a struct argument, too
+// Most elements of an unsized array; a struct argument has the same limit of fields.
+#define SPYI_MOST_ELEMENTS_GIVEN 4096u
 
-// Goes one step of the path (.field or [index]) into plain data. Returns false when there is no such part.
+// Follows one step of the path (.field or [index]) into plain data. Returns false if there is no such part.
 static bool spyi_step_into(spyi_found *at, const char **path) {
     const spyi_type *type = at->type;
     if (**path == '.' && type->kind == SPYI_TYPE_STRUCT) {
@@ -42,7 +43,8 @@ static bool spyi_step_into(spyi_found *at, const char **path) {
     return true;
 }
 
-// Goes from an unsized array T[] to one of its elements. The input behind T[] stands for all elements.
+// Goes from an unsized array T[] to one of its elements. The input that follows T[] in the list stands for
+// all elements.
 static bool spyi_step_into_unsized(spyi_found *at, const char **path) {
     char *end = NULL;
     if (!spyi_type_is_unsized(at->type) || at->input->kind != SPYI_INPUT_DATA || **path != '[' ||
@@ -99,7 +101,8 @@ static void spyi_near_inputs(const spyi_inputs *inputs, const char *path, spyi_t
         globals++;
         if (strncmp(input->path, path, length) == 0 && (path[length] == '.' || path[length] == '[') &&
             input->type->field_count) {
-            spyi_text_clear(&fields); // the inputs list a parent before its parts
+            spyi_text_clear(&fields); // the inputs list a parent before its parts, so earlier fields are not
+                                      // of the last parent
             spyi_text_add(&fields, "; '%s' is a %s with", input->path, input->type->display);
             for (uint32_t f = 0; f < input->type->field_count; f++)
                 spyi_text_add(&fields, "%s '%s'", f ? "," : "", input->type->fields[f].name);

@@ -5,18 +5,17 @@
 
 #include "bind/bind.h"
 
-// input_path.c
-// What a path names among the inputs of a kernel or module.
+// input_path.c: the part of a kernel's or module's inputs that a path names.
 typedef struct spyi_found {
     const spyi_input *input;
     const spyi_type *type;
-    uint32_t offset;  // bytes in the uniform buffer
-    uint32_t element; // index of the element, if `part`
+    uint32_t offset;  // the offset of the part in the uniform buffer, in bytes
+    uint32_t element; // the index of the element, if `part`
     bool part;        // the path names an element of an unsized array
 } spyi_found;
 
-// Finds the input, or the part of an input's plain data, that the path names. `parameter`: a parameter of the
-// entry point, else a global. Returns false when there is none.
+// Finds the input, or the part of an input's plain data, that the path names. With `parameter` true it is a
+// parameter of the entry point, otherwise a global. Returns false if there is none.
 SPYI_FN bool spyi_find_input(const spyi_inputs *inputs, const char *path, bool parameter, spyi_found *found);
 // Returns whether the parts of an input of this type follow it as inputs of their own.
 SPYI_FN bool spyi_is_parted(const spyi_type *type);
@@ -24,13 +23,12 @@ SPYI_FN bool spyi_is_parted(const spyi_type *type);
 SPYI_FN spy_status spyi_no_input(const spyi_inputs *inputs, const char *path, const char *shown,
                                  spyi_text *error);
 
-// bind_input.c
-// One leaf of a value for an input, before it is known where a kernel has that input.
+// bind_input.c: one leaf of a value for an input, before it is known where a kernel has that input.
 typedef struct spyi_input_leaf {
     spyi_leaf leaf;   // leaf.path is owned
-    const char *root; // path of the value's input, borrowed
+    const char *root; // the path of the value's input, borrowed
     uint32_t shown;   // leaf.path is for messages: its first `shown` characters stand for the root
-    bool parameter;   // the input is a parameter of the entry point, else a global
+    bool parameter;   // the input is a parameter of the entry point, otherwise a global
 } spyi_input_leaf;
 
 typedef struct spyi_input_leaves {
@@ -38,7 +36,7 @@ typedef struct spyi_input_leaves {
     uint32_t count, capacity;
 } spyi_input_leaves;
 
-// Adds the leaves of value number `index`, which is given to the input `root`. Messages call the input
+// Adds the leaves of value number `index`, which is given for the input `root`. Messages call the input
 // `shown`.
 SPYI_FN spy_status spyi_bind_to_input(spy_function *function, const spyi_values *values, uint32_t index,
                                       const spyi_inputs *inputs, bool parameter, const char *root,
@@ -48,15 +46,14 @@ SPYI_FN spy_status spyi_bind_to_input(spy_function *function, const spyi_values 
 SPYI_FN spy_status spyi_bind_globals(spy_function *function, const spyi_values *values,
                                      const spyi_inputs *inputs, bool partial, spyi_input_leaves *leaves,
                                      spyi_text *error);
-// Finds the input of a leaf. `path` gets the path of the leaf as the inputs spell it. Returns false when
-// there is none.
+// Finds the input of a leaf. `path` gets the path of the leaf in the inputs' spelling. Returns false if there
+// is none.
 SPYI_FN bool spyi_find_leaf(const spyi_inputs *inputs, const spyi_input_leaf *leaf, spyi_text *path,
                             spyi_found *found);
 SPYI_FN void spyi_input_leaves_free(spyi_input_leaves *leaves);
 
-// globals.c
-// Checks a call's globals by reflection, before there is a kernel: the module must have them, and the values
-// must fit.
+// globals.c: checks a call's globals by reflection, before there is a kernel: the module must have them, and
+// the values must fit.
 SPYI_FN spy_status spyi_globals_check(spy_function *function, const spyi_values *values, spyi_text *error);
 // Writes a line for each global that the call gives, and for each other global of the module.
 SPYI_FN void spyi_globals_text(spy_function *function, const spyi_values *values, spyi_text *out);

@@ -15,12 +15,13 @@ typedef struct spyi_attempt {
     const spyi_values *values;
     spyi_bound bound;
     uint32_t cost;
-    bool sized;  // the types of open parameters were chosen by sizes of the values
-    bool whole;  // the values are for a shader parameter, which takes one value and is not run over
-    bool spread; // values of spy_map_value() may be run over
-    bool misfit; // a trailing size is not what its parameter takes; another overload may fit
+    bool sized;  // the types of open parameters depend on sizes of the values
+    bool whole;  // the values are for a shader parameter, which takes one value, and the call does not run
+                 // over it
+    bool spread; // the call may run over values of spy_map_value()
+    bool misfit; // a trailing size differs from the size that its parameter takes; another overload may fit
     uint32_t node_capacity, leaf_capacity;
-    uint32_t pair; // index of the gradient that the next value was given with; 0 if there is none
+    uint32_t pair; // the index of the gradient that the next value was given with; 0 if there is none
     bool result;   // the value being bound is the function's result
     bool constant; // the value being bound takes no part in derivatives
     bool refused;  // the function has no derivative: later failures must not replace this reason
@@ -28,42 +29,40 @@ typedef struct spyi_attempt {
     spy_status status; // status of the failure
 } spyi_attempt;
 
-// attempt.c
-// Sets the reason why the overload does not fit, and returns false.
+// attempt.c: sets the reason why the overload does not fit, and returns false.
 SPYI_FN bool spyi_no(spyi_attempt *a, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
-// If the value's struct has the name of one in the module but is another type, adds the reason to `out`.
+// If the value's struct has the name of one in the module but is another type, adds this reason to `out`.
 SPYI_FN void spyi_add_other_struct(const spyi_attempt *a, const spyi_value *v, spyi_text *out);
 // Adds a node without leaf and fields. Returns its index, or -1 when out of memory.
 SPYI_FN int32_t spyi_add_node(spyi_attempt *a, const char *name, const spyi_type *type, bool in, bool out);
 // Adds a leaf. Returns NULL when out of memory. Pointers to earlier leaves become invalid.
 SPYI_FN spyi_leaf *spyi_add_leaf(spyi_attempt *a, uint32_t value, const char *path, const spyi_type *type,
                                  bool in, bool out);
-// The following functions return false with a reason: the first two always, the others when the value does
-// not fit.
+// The following functions return false with a reason: the first two always, the others if the value does not
+// fit.
 SPYI_FN bool spyi_mismatch(spyi_attempt *a, const char *path, const spyi_type *type, const spyi_value *v,
                            const char *hint);
 SPYI_FN bool spyi_no_writing(spyi_attempt *a, const char *path);
 SPYI_FN bool spyi_check_direction(spyi_attempt *a, const char *path, const spyi_value *v, bool in, bool out);
 SPYI_FN bool spyi_set_batch(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, const spyi_fit *fit);
 
-// leaf.c
-// Binds one value to one leaf by its kind. `kind` NULL: no kind takes the value, which is a mismatch.
+// leaf.c: binds one value to one leaf by its kind. `kind` NULL means that no kind takes the value, which is a
+// mismatch.
 SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v,
                             const spyi_value_kind *kind);
 
-// fields.c
-// Binds value number `index` to a ConstantBuffer<T> or an array of buffers. *node gets the index of the new
-// node.
+// fields.c: binds value number `index` to a ConstantBuffer<T> or an array of buffers. *node gets the index of
+// the new node.
 SPYI_FN bool spyi_bind_holder(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                               const char *path, int32_t *node);
-// Binds the fields of value number `index` to those of `type`, and makes them the fields of `node`.
+// Binds the fields of value number `index` to the fields of `type`, and makes them the fields of `node`.
 SPYI_FN bool spyi_bind_fields(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *path,
                               bool in, bool out, int32_t node);
 // Binds a value and its gradient to a parameter of type DifferentialPair<T>. (spyi_bind_fields binds a struct
 // of p and d.)
 SPYI_FN bool spyi_bind_pair(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                             const char *path, bool in, bool out, int32_t *node_out);
-// Binds a tensor to a struct with [FromTensor]: to its first field. The others become zero.
+// Binds a tensor to the first field of a struct with [FromTensor]. The other fields become zero.
 SPYI_FN bool spyi_bind_built(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out);
 #define SPYI_PAIR_TAKES                                                                                      \
@@ -77,33 +76,31 @@ SPYI_FN uint32_t spyi_part_of_pair(const char *name);
 // false.
 SPYI_FN bool spyi_no_derived_pair(spyi_attempt *a, const char *path, const spyi_type *type);
 
-// bind.c
-// Binds value number `index` (and its fields) to a parameter or field of `type`. *node_out gets the index of
-// the new node.
+// bind.c: binds value number `index` (and its fields) to a parameter or field of `type`. *node_out gets the
+// index of the new node.
 SPYI_FN bool spyi_bind_value(spyi_attempt *a, uint32_t index, const spyi_type *type, const char *name,
                              const char *path, bool in, bool out, int32_t *node_out);
-// Finds the value of each parameter: its index, or -1 in of_param; that of `_result` in *result.
+// Finds the value of each parameter: of_param[i] is its index, or -1, and *result is the index of `_result`.
 SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, int32_t *of_param,
                               int32_t *result);
 // Binds parameters and result; types[i] is the concrete type of parameter i.
 SPYI_FN bool spyi_bind_params(spyi_attempt *a, const spyi_signature *signature, const spyi_type *const *types,
                               const int32_t *of_param, int32_t result);
 
-// bind_input.c
-// Binds one value to a shader parameter of `type`, which takes one value and is not run over. `bound` gets
-// the leaves and nodes.
+// bind_input.c: binds one value to a shader parameter of `type`, which takes one value; the call does not run
+// over it. `bound` gets the leaves and nodes.
 SPYI_FN spy_status spyi_bind_input(spy_function *function, const spyi_values *values, uint32_t index,
                                    const spyi_type *type, const char *path, spyi_bound *bound,
                                    spyi_text *error);
 
-// gradient.c, for calls that compute gradients. `pair`: index of the gradient given beside the value, or 0.
-// Binds an output that is not computed: only its sizes matter.
+// gradient.c, for calls that compute gradients: binds an output that is not computed, of which only the sizes
+// matter. `pair` is the index of the gradient given beside the value, or 0.
 SPYI_FN bool spyi_bind_unused(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v, uint32_t pair);
 // Makes leaves of the gradients of value `index`, whose leaf is `number`.
 SPYI_FN bool spyi_bind_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
 // Makes leaves of the gradients of a tensor that is passed whole: value `index`, leaf `number`.
 SPYI_FN bool spyi_bind_whole_gradients(spyi_attempt *a, uint32_t number, uint32_t index, uint32_t pair);
-// Prepares textures with gradients (backward calls), and the sampler, for parameters of Slang's own types.
+// Prepares textures with gradients in backward calls, and the sampler, for parameters of Slang's own types.
 SPYI_FN bool spyi_bind_textures(spyi_attempt *a);
 // Checks that the function has a derivative, and that both outputs and inputs of the call have gradients.
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature);

@@ -14,8 +14,8 @@ static bool spyi_kind_refuses(spyi_attempt *a, const spyi_leaf *leaf, const spyi
     return false;
 }
 
-// Completes a leaf that is not a value of the parameter's own type, or a texel: the kernel needs slangpy's
-// Slang modules for it.
+// Completes a leaf that is a texel, or that is not a value of the parameter's own type: the kernel needs
+// slangpy's Slang modules for it.
 static bool spyi_bind_library(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *v) {
     if (leaf->writes && v->direction == SPY_DIRECTION_IN) return spyi_no_writing(a, leaf->path);
     leaf->site = spyi_bounds_site(a->function->object.device, a->function->name, leaf->path);
@@ -41,11 +41,11 @@ SPYI_FN bool spyi_bind_leaf(spyi_attempt *a, spyi_leaf *leaf, const spyi_value *
     bool good = kind->build->bind(&fitting, v, leaf) || spyi_kind_refuses(a, leaf, v, &fitting);
     spyi_text_free(&fitting.hint);
     spyi_text_free(&fitting.why);
-    // A texture or sampler that is passed whole needs none of slangpy's modules, but one that is run over
-    // does.
+    // A texture or sampler that is passed whole needs none of slangpy's modules, but a texture that the call
+    // runs over does.
     bool library = is_value == spyi_leaf_is_resource(leaf);
     if (!good || (library && !spyi_bind_library(a, leaf, v))) return false;
-    // Through the pointers in a value the function reaches memory that is no argument.
+    // By the pointers in a value the function reaches memory that is no argument.
     if (leaf->in && !spyi_type_is_pointer(leaf->type) && !spyi_type_is_handle(leaf->type) &&
         (spyi_type_holds_pointer(leaf->type) || (leaf->element && spyi_type_holds_pointer(leaf->element))))
         leaf->untracked = true;

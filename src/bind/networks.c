@@ -1,5 +1,6 @@
-// Networks of `import mlp;` in a call: whether they multiply on the matrix units, and what spy_explain_call says of them.
-// slang/mlp.slang decides the same by its constant `units`, and at run time by spy_mlp_warp::ready(); the rules are in docs/mlp.md.
+// Networks of `import mlp;` in a call: decides whether they multiply on the matrix units, and writes their
+// lines for spy_explain_call. slang/mlp.slang decides the same by its constant `units`, and at run time by
+// spy_mlp_warp::ready(); the rules are in docs/mlp.md.
 #include "bind/internal.h"
 #include "data/type_name.h"
 
@@ -8,13 +9,13 @@ enum { SPYI_MLP_ARGUMENTS = 8, SPYI_MLP_MOST = 128 };
 // The generic arguments of an MLP.
 typedef struct spyi_mlp {
     long inputs, outputs, width, depth;
-    int activation; // number of mlp_batch.slang; -1: it has none
+    int activation; // the number of the activation in mlp_batch.slang; -1 if it has none
     bool plain_end; // the output activation is NoActivation
     bool bias;
-    bool rounds, mixed; // T is half or Mixed; T is Mixed
+    bool rounds, mixed; // rounds: T is half or Mixed; mixed: T is Mixed
 } spyi_mlp;
 
-// The number of an activation in mlp_batch.slang, or -1.
+// Returns the number of an activation in mlp_batch.slang, or -1.
 static int spyi_activation_number(const char *name) {
     static const char *const names[] = { "NoActivation", "ReLU", "LeakyReLU", "Sigmoid", "Tanh" };
     size_t length = strcspn(name, ",");
@@ -68,8 +69,8 @@ static bool spyi_mlp_fits(const spyi_mlp *m, const spyi_profile *profile, spyi_t
     return false;
 }
 
-// Returns whether a thread may compute an element that another thread computes, too: the function changes nothing but
-// its outputs.
+// Returns whether a thread may compute an element that another thread computes, too, which it may if the
+// function changes nothing but its outputs.
 static bool spyi_may_repeat(spy_function *function, const spyi_bound *b) {
     if (b->dispatch || b->shader || b->options.prelude || function->object.device->printer) return false;
     for (uint32_t i = 0; i < b->leaf_count; i++)
@@ -79,7 +80,7 @@ static bool spyi_may_repeat(spy_function *function, const spyi_bound *b) {
     return inputs && inputs->count == 0;
 }
 
-// Finds the networks among a node's fields, or in the node itself: calls `found` for each.
+// Calls `found` for each network among a node's fields, or for the node itself.
 static void spyi_each_network(const spyi_bound *b, uint32_t first, uint32_t count,
                               void (*found)(const spyi_bound *b, const spyi_node *node, const spyi_mlp *mlp,
                                             void *context),
@@ -102,9 +103,72 @@ static void spyi_note_network(const spyi_bound *b, const spyi_node *node, const 
     spyi_text_free(&why);
 }
 
+// >>rooms
+
+// Returns the leaf of a network's parameters, or -1.
+static int32_t spyi_weights_of(const spyi_bound *b, const spyi_node *network) {
+    return network->leaf < 0 && network->count == 1 ? b->nodes[network->first].leaf : network->leaf;
+}
+
+enum {
+    SPYI_ROOM_HEAD = 128,     // words before the first room
+    SPYI_ROOM_RESERVE = 4096, // bytes that the kernel may have beside
+    SPYI_ROOM_SMALL = 9216    // words of networks up to width 32, mostly
+};
+
+typedef struct spyi_room_search {
+    const spyi_limits *limits;
+    spyi_rooms *rooms;
+} spyi_room_search;
+
+// Words of a layer's part of a room: RoomOf in slang/mlp_matrix.slang.
+static uint64_t spyi_room_words(long inputs, long outputs, bool bias) {
+    return (uint64_t)((inputs + 15) / 16 + bias) * (uint64_t)((outputs + 7) / 8) * 128;
+}
+
+static void spyi_find_room(const spyi_bound *b, const spyi_node *node, const spyi_mlp *m, void *context) {
+    const spyi_room_search *search = (const spyi_room_search *)context;
+    spyi_rooms *rooms = search->rooms;
+    spyi_text why = { NULL, 0, 0 };
+    int32_t leaf = spyi_weights_of(b, node);
+    bool fits = spyi_mlp_fits(m, &search->limits->profile, &why);
+    spyi_text_free(&why);
+    uint32_t most = search->limits->info.max_shared_bytes;
+    most = most > SPYI_ROOM_RESERVE ? (most - SPYI_ROOM_RESERVE) / 16 * 4 : 0;
+    if (!fits || leaf < 0 || b->leaves[leaf].batch_rank || rooms->count == SPYI_MOST_ROOMS ||
+        rooms->words + 128 > most || m->depth < 0 || m->depth > 1000)
+        return;
+    uint64_t words = rooms->words;
+    if (m->depth == 0) words += spyi_room_words(m->inputs, m->outputs, m->bias);
+    else
+        words += spyi_room_words(m->inputs, m->width, m->bias) +
+                 (uint64_t)(m->depth - 1) * spyi_room_words(m->width, m->width, m->bias) +
+                 spyi_room_words(m->width, m->outputs, m->bias);
+    rooms->items[rooms->count].leaf = (uint32_t)leaf;
+    rooms->items[rooms->count].first = rooms->words;
+    rooms->items[rooms->count++].network = node->type;
+    rooms->words = words < most ? (uint32_t)words : most; // layers that do not fit add to memory
+}
+
+SPYI_FN bool spyi_rooms_of(const spyi_bound *b, const spyi_limits *limits, spyi_rooms *rooms) {
+    spyi_room_search search;
+    const uint32_t *threads = b->options.threads;
+    memset(rooms, 0, sizeof *rooms);
+    rooms->words = SPYI_ROOM_HEAD;
+    search.limits = limits;
+    search.rooms = rooms;
+    if (b->mode != SPY_CALL_MODE_BACKWARD || !b->whole_warps || b->options.deterministic ||
+        b->options.shared_bytes || threads[0] % 32 || threads[1] * threads[2] > 1)
+        return false;
+    spyi_each_network(b, 0, b->param_count, spyi_find_room, &search);
+    // ptxas gives a thread 128 registers at width 32, so that two groups of 256 threads fit a multiprocessor, and 255 from width 64 on.
+    rooms->resident = rooms->words <= SPYI_ROOM_SMALL ? 2 : 1;
+    return rooms->count > 0;
+}
+
 // >>calls that are nothing but a network
 
-// Fills *batch, or writes why the batch engine does not take the network.
+// Fills *batch; or appends why the batch engine does not take the network.
 static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint32_t max_shared_bytes,
                             bool half_inputs, spyi_batch *batch, spyi_text *why) {
     bool wgmma = profile->arch == 90;
@@ -113,7 +177,7 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
                   : width == 64 ? 1
                                 : 2;
     // By engine and width: warps of a group, and groups that a multiprocessor runs at the same time
-    // (python/slangpy/mlp_batch.py has the same).
+    // (python/slangpy/mlp_batch.py has the same numbers).
     static const uint8_t warps[2][3] = { { 4, 4, 8 }, { 16, 20, 12 } },
                          resident[2][3] = { { 8, 4, 1 }, { 2, 1, 1 } };
     if (width != 32 && width != 64 && width != 128)
@@ -126,7 +190,8 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
     if (why->size) return false;
     memset(batch, 0, sizeof *batch);
     batch->shared_bytes =
-        (2 * depth * width + 32) * width + (m->bias ? (depth * width + 8) * 4 : 0); // F in mlp_batch.slang
+        // the constant F of mlp_batch.slang
+        (2 * depth * width + 32) * width + (m->bias ? (depth * width + 8) * 4 : 0);
     if (batch->shared_bytes > max_shared_bytes) {
         spyi_text_add(why, "the batch engine needs %u bytes of shared memory, the device has %u",
                       batch->shared_bytes, max_shared_bytes);
@@ -141,11 +206,6 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
     batch->shape = width | depth << 8 | (uint32_t)m->inputs << 12 | (uint32_t)m->outputs << 20;
     batch->options = (uint32_t)m->activation | flags << 6 | (wgmma ? 1u << 11 : 0u) | many << 12;
     return true;
-}
-
-// Returns the leaf of a network's parameters, or -1.
-static int32_t spyi_weights_of(const spyi_bound *b, const spyi_node *network) {
-    return network->leaf < 0 && network->count == 1 ? b->nodes[network->first].leaf : network->leaf;
 }
 
 SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_batch *batch,
@@ -174,7 +234,7 @@ static bool spyi_is_batch_row(const spyi_bound *b, int32_t leaf, bool halves) {
         return false;
     const spyi_type *scalar = l->type->element;
     if (!scalar || scalar->kind != SPYI_TYPE_SCALAR || scalar->scalar != SPY_DTYPE_FLOAT32) return false;
-    if (l->consumed == 0) return l->element == l->type; // a result that the call makes
+    if (l->consumed == 0) return l->element == l->type; // the leaf is a result that the call makes
     return l->element && l->element->kind == SPYI_TYPE_SCALAR &&
            (l->element->scalar == SPY_DTYPE_FLOAT32 || (halves && l->element->scalar == SPY_DTYPE_FLOAT16));
 }
@@ -208,7 +268,7 @@ SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
 
 typedef struct spyi_network_text {
     const spyi_limits *limits;
-    bool batch;  // the call runs the batch engine
+    int batch;   // the variant's key.batch
     bool single; // the call has one element, and one thread
     spyi_text *out;
 } spyi_network_text;
@@ -218,7 +278,7 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     const spyi_network_text *to = (const spyi_network_text *)context;
     spyi_text why = { NULL, 0, 0 }, *out = to->out;
     spyi_text_add(out, "  network %s: ", node->name);
-    if (to->batch) {
+    if (to->batch == SPYI_BATCH_ENGINE) {
         spyi_batch batch;
         spyi_batch_of(b, to->limits, &batch, &why);
         spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float",
@@ -235,6 +295,8 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
         spyi_text_add(out, "matrix units (mma.sync), products of halves, sums in float");
         if (m->inputs % 16) spyi_text_add(out, "; inputs padded to %ld", (m->inputs + 15) / 16 * 16);
         if (m->outputs % 8) spyi_text_add(out, "; outputs padded to %ld", (m->outputs + 7) / 8 * 8);
+        if (b->mode && to->batch == SPYI_BATCH_ROOMS)
+            spyi_text_add(out, "; each group sums the gradients of all its elements in shared memory");
         if (!b->whole_warps)
             spyi_text_add(out, "; plain loops in a warp of fewer than 32 elements, since the function "
                                "may change more than its outputs");
@@ -243,7 +305,7 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     spyi_text_free(&why);
 }
 
-SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_limits *limits, bool batch, bool single,
+SPYI_FN void spyi_networks_text(const spyi_bound *b, const spyi_limits *limits, int batch, bool single,
                                 spyi_text *out) {
     spyi_network_text context;
     context.limits = limits;

@@ -1,4 +1,4 @@
-// Options of a call: each call checks them and adds them to its key, a plan copies them, and prepared calls
+// Options of a call: each call checks them and adds them to its key; a plan copies them, and prepared calls
 // keep them.
 #include "bind/options.h"
 #include "data/fit.h"
@@ -36,7 +36,7 @@ static const char *spyi_check_options(const spy_call_options *o) {
 }
 
 SPYI_FN bool spyi_options_are_plain(const spy_call_options *options) {
-    static spy_call_options none; // never written
+    static spy_call_options none; // all zero; it is never written
     return !options || memcmp(options, &none, sizeof none) == 0;
 }
 
@@ -52,7 +52,7 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
         spyi_text_add(error, "its options: %s", problem);
         return SPY_ERROR_INVALID_ARGUMENT;
     }
-    bool good = spyi_key_bytes(values, "\xff", 1); // no argument's kind is 255
+    bool good = spyi_key_bytes(values, "\xff", 1); // this byte differs from the kind of each argument
     good =
         good && spyi_key_bytes(values, o->prelude ? o->prelude : "", o->prelude ? strlen(o->prelude) + 1 : 1);
     for (size_t i = 0; i < o->constants.count && good; i++) {
@@ -104,7 +104,7 @@ static void spyi_constant_number(const spyi_type *type, uint64_t bits, spyi_text
     }
 }
 
-// Writes the Slang declaration of a constant, in the type that the module has declared for it.
+// Writes the Slang declaration of a constant, in the type with which the module declares it.
 static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, spyi_text *out,
                                      spyi_text *error) {
     const spyi_type *type = spyi_unit_find_constant(function->module->unit, c->name);
@@ -124,7 +124,7 @@ static spy_status spyi_constant_text(spy_function *function, const spy_arg *c, s
     spyi_types *types = function->object.device->types;
     const spyi_type *given = spyi_type_scalar(types, c->dtype),
                     *scalar = spyi_type_scalar(types, type->scalar);
-    // A number given for a vector is that of each component.
+    // For a vector, one number is the value of each component.
     uint32_t components = vector ? type->columns : 1,
              count = c->kind == SPY_ARG_KIND_ARRAY ? (uint32_t)c->dims[0] : 1;
     const char *data = c->kind == SPY_ARG_KIND_ARRAY ? (const char *)c->value.data : (const char *)&c->value;

@@ -5,7 +5,7 @@
 #include "module/module.h"
 
 typedef struct spyi_threads {
-    uint32_t count[3];        // threads in x, y, z
+    uint32_t count[3];        // the number of threads in x, y, z
     uint32_t group[3];        // threads of a group in x, y, z
     bool guarded;             // threads beyond the count do nothing
     const spy_tensor *counts; // tensor of the group counts, which the GPU reads; NULL means that `count` is

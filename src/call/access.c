@@ -1,5 +1,5 @@
-// How a variant reaches the memory of its leaves: through structured buffers, whose offsets are computed
-// here, or through pointers.
+// Decides how a variant reaches the memory of its leaves: through structured buffers, whose offsets are
+// computed here, or through pointers.
 #include "call/launch.h"
 
 // Computes where the leaf's structured buffer begins: at an aligned offset that lies a whole number of
@@ -9,8 +9,8 @@ static bool spyi_place_binding(const spyi_limits *limits, spyi_launch_leaf *leaf
     uint64_t at = (leaf->storage ? leaf->storage->offset : 0) + leaf->begin;
     uint64_t element = leaf->memory_size;
     uint64_t base = 0;
-    while (!vector && at % alignment && at >= element &&
-           base < alignment) { // a vector's binding begins at the leaf itself
+    // The binding of a vector begins at the leaf itself.
+    while (!vector && at % alignment && at >= element && base < alignment) {
         at -= element;
         base++;
     }

@@ -1,6 +1,6 @@
-// Repeats a call that equals an earlier call of its plan in all but storages and numbers. It goes straight
-// from the arguments to the dispatch: nothing is described, signed or looked up. A call that differs in more
-// takes the long way, which also reports what is wrong with it.
+// Repeats a call that equals an earlier call of its plan in everything except storages and numbers. It goes
+// straight from the arguments to the dispatch, without describing, signing or looking up anything. A call
+// that differs in more takes the normal path, which also reports errors.
 #include "call/again.h"
 
 // >>repeating
@@ -26,7 +26,7 @@ static SPYI_NOINLINE bool spyi_again_same_way(const spy_arg *arg, const spyi_aga
 }
 
 // spyi_again_address() writes the address of the item's leaf into the blocks. spyi_again_use() makes the use
-// of its memory.
+// of the leaf's memory.
 static void spyi_again_address(const spyi_launch_leaf *at, const spyi_again_item *a) {
     uint64_t address = at->storage->chunk.address + at->storage->offset + at->begin;
     for (uint32_t p = 0; p < a->place_count; p++) memcpy(a->places[p], &address, 8);
@@ -62,7 +62,7 @@ static inline bool spyi_again_is_tensor(const spy_device *device, const spyi_aga
 static inline bool spyi_again_tensor(spyi_launch *launch, const spyi_again_item *a, const spy_tensor *t,
                                      spyi_use *use) {
     spyi_launch_leaf *at = &launch->leaves[a->leaf];
-    if (t->serial != at->serial) { // with the same serial the blocks already have its address
+    if (t->serial != at->serial) { // with the same serial number the blocks already have the tensor's address
         if (t->type != a->type || !spyi_launch_leaf_repeats(at, t, launch->again->grid)) return false;
         spyi_launch_leaf_take(at, t);
         spyi_again_address(at, a);
@@ -85,8 +85,8 @@ static bool spyi_again_other(const spyi_plan *plan, const spyi_again_item *a, co
     }
 }
 
-// Returns whether no output shares memory with another use. Shared memory takes the long way, which compares
-// elements.
+// Returns whether no output shares memory with another use. With shared memory the call takes the normal
+// path, which compares elements.
 static bool spyi_again_apart(const spyi_use *uses, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         if (!(uses[i].how & SPYI_USE_WRITES)) continue;
@@ -118,7 +118,7 @@ static inline spy_status spyi_again_dispatch(spyi_plan *plan, const spyi_use *us
     const spyi_launch *launch = plan->launch;
     spyi_before before = spyi_take_uses(device, uses, use_count, false);
     plan->last_submit = device->last_submit;
-    spyi_dispatch dispatch; // filled after the calls above, so that the compiler knows its kind
+    spyi_dispatch dispatch; // filled after the calls above, so that the compiler knows the dispatch's kind
     dispatch.work = spyi_work_of(spyi_work_dispatch());
     dispatch.work.before = before;
     dispatch.kernel = launch->repeatable->kernel;
@@ -171,8 +171,8 @@ SPYI_FN bool spyi_call_again(spyi_plan *plan, spy_args args, spy_status *status,
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     uint32_t use_count = 0, g = 0;
     if (!args.items) return false;
-    while (plan->launches[g] && // `launches` ends with NULL, and has only NULLs in a plan that redirects
-                                // sizes
+    while (plan->launches[g] && // `launches` ends with NULL; in a plan that redirects sizes all of them are
+                                // NULL
            !spyi_again_matches(plan, plan->launches[g], args, uses, &use_count))
         if (++g == SPYI_GEOMETRIES) return false;
     if (!plan->launches[g]) return false;
@@ -213,9 +213,9 @@ static inline bool spyi_direct_named(const spyi_again_item *a, const char *name)
            name[5] == 'l' && name[6] == 't' && name[7] == 0;
 }
 
-// Puts a tensor that is not that of the last call into the launch, the block and *use. Returns false if the
-// tensor does not repeat the launch. A tensor that the leaf, or one with the same number, has met before is
-// known by that number; others are compared.
+// Puts a tensor that differs from the last call's into the launch, the block and *use. Returns false if the
+// tensor does not repeat the launch. A tensor that this leaf, or a leaf with the same number, has met before
+// is known by its serial number; other tensors are compared.
 static inline bool spyi_direct_tensor(spy_device *device, const spyi_launch *launch, spyi_again_item *a,
                                       spy_tensor *t, spyi_use *use) {
     spyi_launch_leaf *at = a->at;
@@ -255,8 +255,9 @@ static inline spy_status spyi_direct_dispatch(spyi_plan *plan, spyi_again *again
 }
 
 // Repeats the last call of a declared function, without options, if that was a single dispatch of tensors and
-// numbers. Only what differs from the last such call is looked at and noted. Returns false when the call must
-// go another way; launch and blocks then agree with each other, as after spyi_again_matches().
+// numbers. It compares and changes only the arguments that differ from the last such call. Returns false when
+// the call must take another path; launch and blocks then agree with each other, as after
+// spyi_again_matches().
 SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status *status, spyi_text *error) {
     spyi_plan *plan = function->recent[0];
     spyi_launch *launch = plan && !plan->repeated_options ? plan->launches[0] : NULL;
@@ -268,7 +269,8 @@ SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status 
     spyi_use *use = again->direct_uses;
     spyi_again_item *a = again->items, *end = a + again->count;
     const spy_arg *arg = args.items;
-    const spyi_use *from = use, *to = use; // uses that contain all that are not those of the last call
+    const spyi_use *from = use, *to = use; // a range of uses that contains all uses that differ from the last
+                                           // call's
     for (; a < end; a++, arg++) {
         if (spyi_again_what(arg) != a->what || arg->type || arg->_map_count ||
             !spyi_direct_named(a, arg->name))
@@ -289,7 +291,7 @@ SPYI_FN bool spyi_call_direct(spy_function *function, spy_args args, spy_status 
     bool good = a == end;
     for (const spyi_use *moved = from; moved < to && good; moved++)
         good = spyi_again_use_apart(moved, again->direct_uses, use);
-    if (!good) { // no use is known any more
+    if (!good) { // from here on no use is known
         for (a = again->items; a < end; a++) a->serial = 0;
         return false;
     }

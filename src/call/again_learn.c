@@ -32,7 +32,7 @@ static uint32_t spyi_gradient_owner(const spyi_values *values, uint32_t gradient
     return i;
 }
 
-// Fills what is compared of an argument's kind, name, mapping and type.
+// Fills the members of an argument's item that are compared: kind, name, mapping and type.
 static void spyi_again_compared(const spyi_value *v, spyi_again_item *a) {
     a->name = v->name ? v->name : "";
     a->kind = v->kind;
@@ -59,8 +59,8 @@ static uint32_t spyi_again_pairs(const spyi_values *values, spyi_again *again) {
     return pairs;
 }
 
-// Returns whether both parts of each pair are tensors, and no gradient or new tensor comes from elsewhere: such
-// items name an argument by its index.
+// Returns whether both parts of each pair are tensors, and no gradient or new tensor comes from an argument
+// that is no pair: the items of those name an argument by its index.
 static bool spyi_again_pairs_are_tensors(const spyi_again *again, uint32_t fresh) {
     for (uint32_t i = 0; i < again->count; i++) {
         if (again->items[i].op != SPYI_AGAIN_PAIR) continue;
@@ -72,8 +72,7 @@ static bool spyi_again_pairs_are_tensors(const spyi_again *again, uint32_t fresh
     return true;
 }
 
-// Fills the item of the value that feeds the leaf. Returns false if the short path cannot take the value
-// over.
+// Fills the item of the value that feeds the leaf. Returns false if the short path cannot take the value.
 static bool spyi_again_leaf(const spyi_plan *plan, const spyi_values *values, uint32_t leaf,
                             spyi_again *again) {
     const spyi_leaf *l = &plan->bound.leaves[leaf];
@@ -133,9 +132,9 @@ static const char *spyi_again_keep(char **at, const void *from, size_t size) {
     return size ? (const char *)memcpy(kept, from, size) : kept;
 }
 
-// Copies the options into the plan, unless they are plain; false when out of memory. Calls that repeat have
-// their options compared with the copy byte by byte. Pointers of empty lists are NULL in it, as most callers
-// set them; in the copies of a prepared call they are not NULL.
+// Copies the options into the plan, unless they are plain; false when out of memory. When a call repeats, its
+// options are compared with the copy byte by byte. Pointers of empty lists are NULL in the copy, because most
+// callers set them to NULL; in the copies of a prepared call they are not NULL.
 static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options) {
     if (plan->repeated_options || spyi_options_are_plain(options)) return true;
     spy_call_options *kept = (spy_call_options *)spyi_malloc(sizeof *options);
@@ -152,7 +151,8 @@ static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options)
 // repeated.
 static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *values,
                                   const spyi_again_step *steps, uint32_t step_count) {
-    for (uint32_t i = 0; i < step_count; i++) // its uses change with the textures that have handles
+    for (uint32_t i = 0; i < step_count; i++) // the uses of such a call change with the textures that have
+                                              // handles
         if (((const spyi_kernel_base *)(const void *)steps[i].variant->kernel)->handles) return NULL;
     uint32_t items = values->count + values->grad_count, packs = 0;
     size_t size = spyi_align(sizeof(spyi_again), 8) + items * spyi_align(sizeof(spyi_again_item), 8) +
@@ -167,7 +167,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     size += packs * (sizeof(uint8_t *) + sizeof(spyi_again_sum)) + 16;
     size += items * sizeof(spyi_use) + 16;
     spyi_again *again = (spyi_again *)spyi_calloc(1, size);
-    if (!again) return NULL; // the long way works without it
+    if (!again) return NULL; // without it calls take the normal path
     char *at = (char *)again + spyi_align(sizeof *again, 8);
     again->items = (spyi_again_item *)(void *)at;
     at += items * spyi_align(sizeof *again->items, 8);
@@ -183,7 +183,7 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
     again->step_count = step_count;
     again->variant = steps[0].variant;
     again->grid = spyi_launch_grid(&plan->function->object.device->base->limits);
-    uint32_t fresh = 0, taken = 0, sums = 0, // fresh: leaves that make a new tensor, at most one
+    uint32_t fresh = 0, taken = 0, sums = 0, // fresh: number of leaves that make a new tensor, at most one
         pairs = spyi_again_pairs(values, again);
     for (uint32_t i = 0; i < plan->bound.leaf_count; i++) {
         fresh += (plan->bound.leaves[i].traits & SPYI_TRAIT_CALL_SHAPED) != 0;

@@ -4,7 +4,7 @@
 #include "call/again.h"
 
 #define SPYI_AGAIN_GRAPH_AFTER 4u
-#define SPYI_AGAIN_MOST_GRAPHS 64u // graphs of one device; each holds 116 KiB of an H200's memory
+#define SPYI_AGAIN_MOST_GRAPHS 64u // most graphs of one device; each holds 116 KiB of an H200's memory
 
 static void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch *dispatch) {
     memset(dispatch, 0, sizeof *dispatch);
@@ -14,7 +14,7 @@ static void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch 
     memcpy(dispatch->groups, step->groups, sizeof dispatch->groups);
 }
 
-// Runs one dispatch with the uses of its leaves and of the sums.
+// Runs one dispatch with the uses of its leaves and of its sums.
 static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *step, spyi_storage *sums,
                                       spyi_text *error) {
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];

@@ -1,12 +1,12 @@
-// Registers functions of src/call that earlier stages need: how prepared calls are released, and what happens
-// to plans and prepared calls when code changes.
+// Registers functions of src/call that lower layers need: the release of prepared calls, and the treatment of
+// plans and prepared calls when code changes.
 #include "call/prepare.h"
 #include "call/raster.h"
 #include "plan/cache.h"
 
 static void spyi_prepared_release(spyi_object *object) {
     struct spy_prepared *prepared = (struct spy_prepared *)(void *)object;
-    if (spyi_prepared_compiles(prepared)) spyi_queue_release(object); // released after its thread
+    if (spyi_prepared_compiles(prepared)) spyi_queue_release(object); // its thread must end first
     else spyi_prepared_free(prepared);
 }
 

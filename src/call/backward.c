@@ -32,13 +32,14 @@ SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, boo
     spyi_again_begin(&notes, s);
     do {
         if (launch->pass || launch->finishes) status = spyi_choose(s, &variant, error);
-        for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++) // cleared by spyi_choose()
+        // each flag has been cleared by spyi_choose()
+        for (uint32_t i = 0; i < s->bound->leaf_count && status == SPY_OK; i++)
             if (s->made[i]) launch->leaves[i].storage = s->made[i]->storage;
         spyi_place_readback(s);
         if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
         if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
         if (status == SPY_OK) spyi_again_note(&notes, s, variant);
-        timed = false; // timing has begun
+        timed = false; // whether timing has begun
     } while (status == SPY_OK && spyi_next_pass(launch));
     launch->pass = 0;
     launch->finishes = false;

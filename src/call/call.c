@@ -1,5 +1,5 @@
-// spy_call and its companions. The stages of a call, in order: describe and sign, look up, (bind, emit,
-// compile), run.
+// spy_call and the other functions that make calls. The stages of a call, in order: describe and sign, look
+// up, (bind, emit, compile), run.
 #include "call/call.h"
 #include "api/gradient.h"
 #include "call/prepare.h"
@@ -13,7 +13,7 @@ SPYI_FN spy_status spyi_call_failed(spy_function *function, spy_status status, c
     return status;
 }
 
-// Returns SPY_OK if `sink` can record a call on this device now; else `error` says why not.
+// Returns SPY_OK if `sink` can record a call on this device now; otherwise `error` says why not.
 static spy_status spyi_sink_check(const spyi_sink *sink, const spy_device *device, spyi_text *error) {
     if (!spyi_is_on(device, sink, SPYI_KIND_LIST)) return spyi_object_problem(sink, SPYI_KIND_LIST, error);
     return sink->table->check_open(sink, error);
@@ -40,7 +40,8 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     spyi_values *values = function->object.device->cache->values;
     spyi_text error = { NULL, 0, 0 };
     spyi_plan *plan = NULL;
-    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL; // the list's first member
+    // the sink is the first member of a list
+    spyi_sink *sink = options ? (spyi_sink *)(void *)options->append_to : NULL;
     spy_status status = SPY_OK;
     if (SPYI_LIKELY(!threads && !timed) && spyi_cache_again(function, args, options, &status, &error))
         return status == SPY_OK ? SPY_OK : spyi_call_failed(function, status, public_name, &error);
@@ -57,10 +58,10 @@ static spy_status spyi_call_timed(spy_function *function, spy_args args, const s
     if (SPYI_LIKELY(status == SPY_OK))
         status = spyi_describe(function, args, options, threads, values, &error);
     if (SPYI_LIKELY(status == SPY_OK)) status = spyi_plan_get(function, values, &plan, &error);
-    if (sink && plan) plan->references++; // compiling may drop it from the cache
+    if (sink && plan) plan->references++; // the reference keeps the plan if compiling drops it from the cache
     if (SPYI_LIKELY(status == SPY_OK)) {
         if (sink) status = spyi_call_record(function, plan, values, sink, &error);
-        // spyi_cache_again() has tried only the last few plans; this one may be older.
+        // spyi_cache_again() has tried only the last few plans; this plan may be older.
         else if (threads || timed || !spyi_call_again(plan, args, &status, &error))
             status = spyi_run(plan, values, NULL, timed, gpu_time_ns, &error);
         if (status != SPY_OK) {

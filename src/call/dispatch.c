@@ -10,10 +10,11 @@ static const spyi_entry *spyi_function_entry(spy_function *function) {
     spyi_entry entry;
     spyi_outside outside;
     memset(&entry, 0, sizeof entry);
-    spyi_step_out(function->object.device, &outside, function->module); // this may wait for the compiler
+    spyi_step_out(function->object.device, &outside, function->module); // may wait for the compiler
     spyi_unit_entry(function->module->unit, function->name, &entry);
     spyi_step_in(function->object.device, &outside);
-    // A plain function's first parameter of this name gets the thread, as if it had SV_DispatchThreadID.
+    // A plain function's first parameter of this name gets the thread's number, as if it had
+    // SV_DispatchThreadID.
     const spyi_signature *signature = &function->overloads.items[0];
     if (!entry.threads[0] && !entry.cuda_kernel && signature->param_count && !entry.systems[0] &&
         strcmp(signature->params[0].name, "dispatchThreadID") == 0)
@@ -71,7 +72,7 @@ static spy_status spyi_check_entry(const spy_function *function, const char *nam
             ctx, SPY_ERROR_INVALID_ARGUMENT,
             "%s: %s: it keeps its [numthreads(%u, %u, %u)]; thread_group_size is for plain functions", name,
             function->name, entry->threads[0], entry->threads[1], entry->threads[2]);
-    bool takes_result = false; // with `_result`, the message is about that argument
+    bool takes_result = false; // whether `_result` is given; the message is then about that argument
     for (size_t i = 0; i < args.count; i++)
         if (args.items[i].name && strcmp(args.items[i].name, "_result") == 0) takes_result = true;
     if (!entry->threads[0] && !entry->cuda_kernel && !takes_result &&

@@ -1,9 +1,7 @@
-// spy_draw: puts together what the targets, the two stages and the vertices need, finds the pipeline, and records
-// the draw on the queue or in a command list.
-//
-// Each stage is bound and compiled as a dispatch of a shader is. That may leave the device, so that other threads can
-// change things; everything is then found again, and a draw is recorded only after a round that never left the
-// device.
+// spy_draw: collects the data of the targets, the two stages and the vertices, finds the pipeline, and
+// records the draw on the queue or in a command list. Each stage is bound and compiled as a dispatch of a
+// shader is. That may leave the device, so that other threads can change things. Everything is then found
+// again, and a draw is recorded only after a round that never left the device.
 #include "call/raster.h"
 #include "kinds/kinds.h"
 #include "plan/cache.h"
@@ -88,7 +86,8 @@ static spy_status spyi_draw_arguments(spyi_drawing *d, spyi_text *error) {
     return SPY_OK;
 }
 
-// Fills `all` with an argument for each input and output of the stage, then with those that are for it.
+// Fills `all` with an argument for each input and output of the stage, followed by the user's arguments for
+// the stage.
 static size_t spyi_stage_args(const spyi_drawing *d, int s, spy_arg *all) {
     const spyi_raster_part *part = &d->raster->parts[s];
     const spyi_signature *signature = &part->function->overloads.items[0];
@@ -105,7 +104,8 @@ static size_t spyi_stage_args(const spyi_drawing *d, int s, spy_arg *all) {
 
 // >>stages
 
-// Refuses a texture of the stage that is also a target of the draw. At this time d's values are the stage's.
+// Refuses a texture of the stage that is also a target of the draw. At this time d's values are those of the
+// stage.
 static spy_status spyi_check_feedback(const spyi_drawing *d, const spyi_variant *variant,
                                       const spyi_values *values, spyi_text *error) {
     spyi_use mine[SPYI_MOST_VALUE_USES];
@@ -168,7 +168,7 @@ static spy_status spyi_pack_stage(spyi_drawing *d, int s, spyi_run_state *run, s
 
 static void spyi_begin_stage(const spyi_drawing *d, spyi_plan *plan, const spyi_values *values,
                              spyi_run_state *run) {
-    run->device = d->device; // a draw makes no memory: the other members are for calls that do
+    run->device = d->device; // the other members are for calls that make memory, which a draw does not
     run->plan = plan;
     run->bound = &plan->bound;
     run->values = values;
@@ -186,7 +186,8 @@ static bool spyi_draw_is_plain(const spy_call_options *options) {
     return spyi_options_are_plain(&plain);
 }
 
-// Binds one stage, and compiles it if necessary. Sets *left when the device was left; the draw then begins anew.
+// Binds one stage, and compiles it if necessary. Sets *left when the device was left; the draw then starts
+// again.
 static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_options *options, bool *left,
                                      spyi_text *error) {
     spyi_raster_part *part = &d->raster->parts[s];
@@ -223,7 +224,7 @@ static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_opti
     plan = spyi_cache_find(d->device, part->function, values);
     if (plan) d->device->stats.plan_hits++;
     if (!plan) {
-        values->key_size = short_size; // the look-up may have extended it
+        values->key_size = short_size; // removes sizes that the look-up may have added
         *left = true;
         status = spyi_plan_get(part->function, values, &plan, error);
         if (status != SPY_OK) return status;
@@ -231,13 +232,14 @@ static spy_status spyi_draw_stage_of(spyi_drawing *d, int s, const spy_call_opti
     d->stages[s].plan = plan;
     plan->references++;
     spyi_begin_stage(d, plan, values, &run);
-    if (SPYI_LIKELY(plan->variant_count == 1)) { // usual for a stage, since it walks through no memory
+    if (SPYI_LIKELY(plan->variant_count == 1)) { // this is usual for a stage, since it walks through no
+                                                 // memory
         variant = plan->variants[0];
         status = spyi_call_shape(&plan->bound, values, &run.launch->shape, error);
     } else {
         status = spyi_choose(&run, &variant, error);
     }
-    // a reload happened meanwhile
+    // a reload took place meanwhile
     if (status == SPY_ERROR_NOT_READY && !error->size) status = SPY_OK, *left = true;
     *left = *left || run.left;
     if (status != SPY_OK || *left) return status;
@@ -268,8 +270,8 @@ static spy_status spyi_check_written_vertices(const spyi_drawing *d, uint32_t fi
     return SPY_OK;
 }
 
-// Copies the blocks of both stages into one block, one after the other. Sets *left when a value does not fit; the draw
-// then begins anew and reports it.
+// Copies the blocks of both stages into one block, one after the other. Sets *left when a value does not fit;
+// the draw then starts again and reports it.
 static spy_status spyi_draw_block(spyi_drawing *d, const spyi_pipeline *pipeline, bool *left,
                                   spyi_text *error) {
     spy_raster *r = d->raster;
@@ -306,8 +308,8 @@ static spy_status spyi_draw_record(spyi_drawing *d, spyi_sink *sink, bool *left,
     if (status == SPY_OK && *left) return SPY_OK;
     if (status == SPY_OK && !spyi_raster_room(d, 1, error)) status = SPY_ERROR_OUT_OF_MEMORY;
     if (status != SPY_OK) return status;
-    if (pipeline->handles) { // the kernel may use all textures that have handles, and memory that is no
-                             // argument
+    if (pipeline->handles) { // a kernel with handles may use all textures that have handles, and memory that
+                             // is no argument
         if (!spyi_raster_room(d, d->device->listed_count + 1, error)) return SPY_ERROR_OUT_OF_MEMORY;
         d->use_count = spyi_listed_uses(d->device, d->raster->uses, d->use_count);
         d->untracked = true;
@@ -344,8 +346,8 @@ SPYI_FN spy_status spyi_draw_look(spyi_drawing *d, spyi_text *error) {
     return status;
 }
 
-// Does everything up to the recording of the draw. Sets *left when the device was left, so that nothing was
-// recorded.
+// Does everything for the draw including its recording. Sets *left when the device was left, so that nothing
+// was recorded.
 static spy_status spyi_draw_once(spyi_drawing *d, const spy_call_options *options, spyi_sink *sink,
                                  bool *left, spyi_text *error) {
     spy_status status = SPY_OK;

@@ -1,11 +1,12 @@
-// Repeats the stages of draws: a draw whose arguments have the names, kinds and types of the raster's last draw takes
-// that draw's plans and variants. Stages whose arguments are all plain bytes, which most vertex stages are, are not even
-// described: each value goes from its argument to its place in the block.
+// Repeats the stages of draws: a draw whose arguments have the names, kinds and types of the raster's last
+// draw takes that draw's plans and variants. A stage whose arguments are all plain bytes, as most vertex
+// stages are, is not even described: each value is copied from its argument to its place in the block.
 #include "call/raster.h"
 
 // >>learning
 
-// Fills the item with what the argument must be. Returns false for arguments that are not plain bytes.
+// Fills the item with the properties that the argument must have. Returns false for arguments that are not
+// plain bytes.
 static bool spyi_flat_learn(const spyi_pack *pack, const spyi_leaf *leaf, const spyi_value *v,
                             spyi_flat_item *item) {
     const spy_arg *arg = v->arg;
@@ -32,13 +33,14 @@ static bool spyi_flat_learn(const spyi_pack *pack, const spyi_leaf *leaf, const 
     return true;
 }
 
-// Makes the items of a stage that has only such arguments. Sets `flat` if it does.
+// Makes the items of a stage whose arguments are all plain bytes, and then sets `flat`.
 static void spyi_flat_learn_all(const spyi_drawing *d, int s, const spyi_values *values,
                                 spyi_stage_again *a) {
     const spyi_variant *variant = d->stages[s].variant;
     const spyi_emitted *e = &variant->emitted;
     const uint8_t bit = s == SPYI_RASTER_VERTEX ? SPYI_FEEDS_VERTEX : SPYI_FEEDS_FRAGMENT;
-    uint32_t numbers[SPYI_MOST_FLAT], count = 0; // of the draw's argument for each of the stage's arguments
+    uint32_t numbers[SPYI_MOST_FLAT], count = 0; // for each argument of the stage, the number of the draw's
+                                                 // argument
     a->flat = false;
     a->flat_count = 0;
     if (variant->access_count || variant->untracked || variant->bound_inputs.count ||
@@ -59,7 +61,7 @@ static void spyi_flat_learn_all(const spyi_drawing *d, int s, const spyi_values 
         item->number = (uint8_t)numbers[leaf->value - a->systems];
         a->flat_count++;
     }
-    // An argument without an item would not be looked at.
+    // An argument without an item would be ignored, so each must have one.
     for (uint32_t i = 0; i < count; i++) {
         bool found = false;
         for (uint32_t k = 0; k < a->flat_count; k++) found = found || a->flat_items[k].number == numbers[i];
@@ -75,7 +77,10 @@ SPYI_FN void spyi_learn_stage(const spyi_drawing *d, int s, const spyi_values *v
     bool simple = count == given && !values->global_count && !values->grad_count &&
                   !stage->plan->bound.sizes && d->args.count <= d->raster->fed_count &&
                   stage->plan->variant_count == 1;
-    if (a->plan == stage->plan && a->arg_count == d->args.count) return; // it could not be repeated this time
+    if (a->plan == stage->plan && a->arg_count == d->args.count)
+        return; // the stage was learnt from such a
+                // draw, and this draw could not
+                // repeat it
     if (a->plan) spyi_plan_release(d->device, a->plan);
     a->plan = NULL;
     if (!simple) return;
@@ -102,7 +107,7 @@ static bool spyi_flat_matches(const spyi_flat_item *item, const spy_arg *arg) {
     if ((uint8_t)arg->kind != item->kind || (uint8_t)arg->dtype != item->dtype ||
         arg->direction != SPY_DIRECTION_DEFAULT || arg->_map_count || arg->type)
         return false;
-    if (item->kind != SPY_ARG_KIND_ARRAY && item->kind != SPY_ARG_KIND_DATA) return true; // a number
+    if (item->kind != SPY_ARG_KIND_ARRAY && item->kind != SPY_ARG_KIND_DATA) return true; // a single number
     if (arg->count != item->count || !arg->value.data) return false;
     for (size_t d = 0; item->kind == SPY_ARG_KIND_ARRAY && d < item->count; d++)
         if (arg->dims[d] != item->dims[d]) return false;

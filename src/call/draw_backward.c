@@ -1,5 +1,6 @@
-// spy_draw_backward: the calls and the draw that draw_gradient.h lists, one after another. The values that they need
-// from the draw are looked up inside the device first. The calls and the draw are then made by the public functions.
+// spy_draw_backward: the calls and the draw that draw_gradient.h lists, one after another. Values of the draw
+// that they need are looked up inside the device first. The calls and the draw are then made by the public
+// functions.
 #include "api/generator.h"
 #include "api/gradient.h"
 #include "call/draw_gradient.h"
@@ -16,10 +17,10 @@ typedef struct spyi_draw_pass {
     uint32_t triangles;                           // triangles of one instance
     int64_t corners;                              // corners of all triangles of all instances
     bool reversed;                                // larger depths are in front
-    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // tensors with the attributes' numbers, of shape (n,
-                                                  // columns), by buffer of the form
-    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // columns of each of these tensors; 0 means as many as its
-                                                  // struct has
+    spy_tensor *attributes[SPYI_MOST_ATTRIBUTES]; // for each buffer of the form, a tensor with the numbers of
+                                                  // attributes, of shape (n, columns)
+    uint32_t columns[SPYI_MOST_ATTRIBUTES];       // the columns of each of these tensors; 0 means as many as
+                                                  // its struct has
     spy_tensor *indices, *corner_rows, *flat_rows, *positions;
     spy_raster *ids;
     spy_texture *id_target, *id_depth;
@@ -31,7 +32,8 @@ typedef struct spyi_draw_pass {
 
 // >>what is looked up of the draw
 
-// A wrong argument is not refused here; the calls refuse it by its name.
+// Returns whether the argument has a gradient. A wrong argument is not refused here; the calls refuse it by
+// its name.
 static bool spyi_arg_has_gradient(const spy_device *device, const spy_arg *arg) {
     bool any = false;
     switch (arg->kind) {
@@ -132,7 +134,8 @@ static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *err
         const spyi_varying *v = &part->stage.inputs.items[i];
         const spy_arg *arg = NULL;
         bool field = false;
-        for (size_t k = 0; k < d->args.count && (!arg || field); k++) { // the input's own name comes first
+        for (size_t k = 0; k < d->args.count && (!arg || field); k++) { // an argument with the input's own
+                                                                        // name comes first
             const spy_arg *a = &d->args.items[k];
             if (!(d->feeds[k] & SPYI_FEEDS_ATTRIBUTE)) continue;
             bool own = strcmp(a->name, v->name) == 0;
@@ -141,7 +144,7 @@ static spy_status spyi_draw_find_attributes(spyi_draw_pass *pass, spyi_text *err
             arg = a;
             field = !own;
         }
-        const spy_tensor *t = arg->value.tensor; // checked by spyi_draw_vertices()
+        const spy_tensor *t = arg->value.tensor; // spyi_draw_vertices() has checked it
         uint32_t b = 0, offset = 0;
         while (b < pass->form.buffer_count && of[b] != arg) b++;
         if (b == pass->form.buffer_count) {
@@ -205,7 +208,8 @@ static spy_status spyi_draw_count(spyi_draw_pass *pass, spyi_text *error) {
     return SPY_ERROR_OUT_OF_RANGE;
 }
 
-// Finds all that the calls need, and the generated module. Called inside the device.
+// Finds the functions, tensors and sizes that the calls need, and the generated module. Called inside the
+// device.
 static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     spyi_drawing *d = pass->d;
     spy_raster *r = d->raster;
@@ -221,12 +225,15 @@ static spy_status spyi_draw_prepare(spyi_draw_pass *pass, spyi_text *error) {
     pass->form.edges = d->desc->edge_gradients;
     if (status == SPY_OK) status = spyi_draw_find_targets(pass, error);
     if (status == SPY_OK) status = spyi_draw_find_attributes(pass, error);
-    if (status != SPY_OK) return status; // without a check, d's feeds, arguments and indices may be wrong
+    if (status != SPY_OK)
+        return status; // the members feeds, args and indices of `d` are only right after a successful check
     for (size_t i = 0; i < d->args.count; i++)
         if ((d->feeds[i] & (SPYI_FEEDS_VERTEX | SPYI_FEEDS_ATTRIBUTE)) &&
             spyi_arg_has_gradient(d->device, &d->args.items[i]))
             pass->form.vertices = 1;
-    if (!pass->form.vertices) pass->form.edges = 0; // no edge moves when the vertex function has no gradients
+    if (!pass->form.vertices)
+        pass->form.edges = 0; // edges do not move if the vertex function has no
+                              // gradients
     spyi_draw_find_indices(pass);
     uint8_t compare = r->state.depth_compare;
     pass->reversed = compare == SPY_COMPARE_GREATER || compare == SPY_COMPARE_GREATER_EQUAL;
@@ -313,7 +320,7 @@ static const char spyi_draw_ids_source[] =
     "}\n"
     "[shader(\"fragment\")] uint draw_ids_fragment(Corner corner) : SV_Target { return corner.id; }\n";
 
-// Finds the functions that draw the triangles' numbers. They are NULL when it fails; the error has then been
+// Finds the functions that draw the triangles' numbers. On failure they are NULL, and the error has been
 // reported.
 static void spyi_draw_id_functions(spy_device *device, const char *name, spy_function *functions[2]) {
     spy_module_desc desc;
@@ -329,7 +336,7 @@ static void spyi_draw_id_functions(spy_device *device, const char *name, spy_fun
     functions[0] = module ? spy_find_function(module, "draw_ids_vertex") : NULL;
     functions[1] = module ? spy_find_function(module, "draw_ids_fragment") : NULL;
     if (!functions[1] || spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return;
-    memcpy(device->draw_ids, functions, sizeof device->draw_ids); // they live as long as the device
+    memcpy(device->draw_ids, functions, sizeof device->draw_ids); // the functions live as long as the device
     spyi_leave(device);
 }
 
@@ -355,7 +362,7 @@ static spy_raster *spyi_draw_id_raster(const spyi_draw_pass *pass) {
     return spy_create_raster(pass->d->device, &desc);
 }
 
-// Takes the targets that the last call left in the raster, or makes new ones.
+// Takes the targets that the last call stored in the raster, or makes new ones.
 static bool spyi_draw_id_objects(spyi_draw_pass *pass) {
     spy_raster *r = pass->d->raster;
     const spy_draw_desc *desc = pass->d->desc;
@@ -365,7 +372,7 @@ static bool spyi_draw_id_objects(spyi_draw_pass *pass) {
     pass->ids = r->ids;
     pass->id_target = r->id_target;
     pass->id_depth = r->id_depth;
-    r->id_target = r->id_depth = NULL; // so that another thread makes its own targets
+    r->id_target = r->id_depth = NULL; // another thread then makes targets of its own
     if (pass->ids) spyi_atomic_add(&pass->ids->object.references, 1);
     spyi_leave(pass->d->device);
     if (pass->id_target &&
@@ -405,7 +412,7 @@ static void spyi_draw_pass_end(spyi_draw_pass *pass, bool made) {
     spy_release_tensor(pass->corner_rows);
     spy_release_tensor(pass->flat_rows);
     spy_release_raster(pass->ids);
-    if (spyi_enter(r, SPYI_KIND_RASTER, pass->name) == SPY_OK) { // the next call uses the targets again
+    if (spyi_enter(r, SPYI_KIND_RASTER, pass->name) == SPY_OK) { // stores the targets for the next call
         if (!r->id_target) r->id_target = pass->id_target, pass->id_target = NULL;
         if (!r->id_depth) r->id_depth = pass->id_depth, pass->id_depth = NULL;
         spyi_leave(pass->d->device);
@@ -420,7 +427,7 @@ static void spyi_draw_arg(spyi_draw_pass *pass, spy_arg arg) {
     pass->args[pass->arg_count++] = arg;
 }
 
-// Returns the argument without gradients: the value of a pair, and of a struct with pairs a copy of its fields.
+// Returns the argument without gradients: the value of a pair, or a copy of a struct's fields without theirs.
 static spy_arg spyi_draw_value(spyi_draw_pass *pass, const spy_arg *arg) {
     spy_arg value = *arg;
     if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2 && arg->value.fields) {
@@ -436,7 +443,7 @@ static spy_arg spyi_draw_value(spyi_draw_pass *pass, const spy_arg *arg) {
     return value;
 }
 
-// Adds the arguments of the draw that are for one of its functions.
+// Adds the arguments of the draw that one of its functions takes.
 static void spyi_draw_user_args(spyi_draw_pass *pass, uint8_t feeds, bool with_gradients) {
     pass->field_count = 0;
     for (size_t i = 0; i < pass->d->args.count; i++) {
@@ -517,8 +524,8 @@ static const char *const spyi_draw_clear_names[SPY_MOST_TARGETS] = { "slangpy_dr
                                                                      "slangpy_draw_c4", "slangpy_draw_c5",
                                                                      "slangpy_draw_c6", "slangpy_draw_c7" };
 
-// Calls slangpy_draw_pixel or slangpy_draw_edges with the arguments and the result that both have. `view` is
-// a SpyiDrawView.
+// Calls slangpy_draw_pixel or slangpy_draw_edges, which have the same arguments and result. `view` is a
+// SpyiDrawView.
 static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
     const spyi_draw_work *w = &pass->d->work;
     spy_arg pair[2];
@@ -526,7 +533,7 @@ static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
     float view[6];
     memcpy(view, w->viewport, sizeof view);
     pair[0] = spy_arg_f32(NULL, 0);
-    pair[1] = spy_arg_f32(NULL, 1); // the gradient of the function's result, which is a sum, is 1
+    pair[1] = spy_arg_f32(NULL, 1); // the result of the function is a sum, whose gradient is 1
     pass->arg_count = 0;
     spyi_draw_arg(pass, spy_arg_call_id("slangpy_draw_at"));
     spyi_draw_arg(pass, spy_arg_texture(edges ? "slangpy_draw_ids" : "slangpy_draw_id", pass->id_target));

@@ -35,8 +35,8 @@ static spy_status spyi_draw_check_derivative(const spy_raster *raster, int s, sp
     return good ? SPY_OK : SPY_ERROR_UNSUPPORTED;
 }
 
-// Finds how the fragment function's inputs are interpolated, from its code. If the function cannot be compiled alone,
-// the draw reports why, and interpolation with perspective is assumed here.
+// Finds how the fragment function's inputs are interpolated, from its code. If the function cannot be
+// compiled alone, interpolation with perspective is assumed here, and the draw reports the error.
 static void spyi_draw_find_interpolation(spyi_raster_part *part) {
     spy_function *function = part->function;
     const spyi_conformances none = { NULL, 0 };

@@ -15,16 +15,15 @@
 
 #include "call/raster.h"
 
-// What a generated module depends on besides the raster's functions. Zeroed before the members are set, so that equal
-// forms have equal bytes.
+// The properties of a draw, besides the raster's functions, that a generated module depends on. Zeroed before
+// the members are set, so that equal forms have equal bytes.
 typedef struct spyi_draw_form {
-    uint8_t
-        channels[SPY_MOST_TARGETS];    // whose gradients count, as bits: 1 red ... 8 alpha; 0 means that this
-                                       // target's do not count
-    uint8_t columns[SPY_MOST_TARGETS]; // columns of each target's gradient
-    uint8_t clamps[SPY_MOST_TARGETS];  // 1: the target's format cuts values off at 0 and 1, 2: at -1 and 1
-    uint8_t vertices;                  // the vertex function has gradients too
-    uint8_t edges;                     // gradients include the movement of edges; only with `vertices`
+    uint8_t channels[SPY_MOST_TARGETS]; // bits of the channels whose gradients count: 1 red ... 8 alpha; 0 if
+                                        // the target has no gradient
+    uint8_t columns[SPY_MOST_TARGETS];  // the columns of each target's gradient
+    uint8_t clamps[SPY_MOST_TARGETS];   // 1: the target's format cuts values off at 0 and 1, 2: at -1 and 1
+    uint8_t vertices;                   // the vertex function has gradients too
+    uint8_t edges;                      // gradients include the movement of edges; only with `vertices`
     uint8_t indexed;
     uint8_t short_indices, signed_indices;
     uint8_t buffers[SPYI_MOST_ATTRIBUTES]; // for each input of the vertex function: the number of its tensor,
@@ -36,25 +35,23 @@ typedef struct spyi_draw_form {
     uint8_t buffer_count;
 } spyi_draw_form;
 
-// A generated module and what calls of it need. All of it is made anew after a reload of the raster's module.
+// A generated module and data for its calls. All of it is made anew after a reload of the raster's module.
 typedef struct spyi_draw_gradient {
     spyi_draw_form form;
-    spy_module *module;                   // one reference
+    spy_module *module;                   // the module, with one reference
     spy_function *corner, *pixel, *edges; // functions of `module`
     uint32_t columns, flat_columns;       // floats, and integers, in the row of a corner
     uint32_t generation;                  // generation of the raster's module that this was made for
     struct spyi_draw_gradient *next;
 } spyi_draw_gradient;
 
-// draw_text.c
-// Writes the functions that are put behind the text of the raster's module. Errors name the part of a shader that has no
-// gradients.
+// draw_text.c: writes the functions that are put behind the text of the raster's module. Errors name the part
+// of a shader that has no gradients.
 SPYI_FN spy_status spyi_draw_gradient_text(const spy_raster *raster, spyi_draw_gradient *gradient,
                                            spyi_text *out, spyi_text *error);
 
-// draw_gradient.c
-// Finds or makes the module of `form`, within the device, which may be left meanwhile. The module gets a reference for
-// the caller.
+// draw_gradient.c: finds or makes the module of `form`. Call it inside the device, which may be left
+// meanwhile. The module gets a reference for the caller.
 SPYI_FN spy_status spyi_draw_gradient_get(spy_raster *raster, const spyi_draw_form *form,
                                           spyi_draw_gradient *out, spyi_text *error);
 SPYI_FN void spyi_draw_gradients_drop(spy_raster *raster);

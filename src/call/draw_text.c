@@ -2,8 +2,8 @@
 // user's module and call its vertex and fragment function as plain functions.
 #include "call/draw_gradient.h"
 
-// Names in the generated text begin with slangpy_draw, so that none equals the name of a user's uniform
-// parameter.
+// The state of the writer. Names in the generated text begin with slangpy_draw, so that none equals the name
+// of a user's uniform parameter.
 typedef struct spyi_draw_writer {
     const spy_raster *raster;
     const spyi_draw_form *form;
@@ -39,7 +39,8 @@ static bool spyi_draw_is_given(const spyi_raster_part *part, uint32_t p) {
     return p >= SPYI_MOST_ENTRY_PARAMS || !part->stage.entry.systems[p];
 }
 
-// Writes the name of what holds an input or output: "slangpy_draw_v2.color", "slangpy_draw_result.color".
+// Writes the name of the variable or field that holds an input or output: "slangpy_draw_v2.color",
+// "slangpy_draw_result.color".
 static void spyi_draw_path(spyi_draw_writer *w, const spyi_varying *v) {
     if (v->param == UINT32_MAX) spyi_text_add(w->out, "slangpy_draw_result%s", v->path);
     else spyi_text_add(w->out, "slangpy_draw_v%u%s", v->param, v->path);
@@ -161,7 +162,7 @@ static void spyi_draw_corner_inputs(spyi_draw_writer *w) {
     }
 }
 
-// Stores the position and what the fragment function takes as a row of the corners.
+// Stores the position and the inputs of the fragment function as a row of the corners.
 static void spyi_draw_corner_outputs(spyi_draw_writer *w) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_VERTEX];
     const spyi_varyings *taken = &w->raster->parts[SPYI_RASTER_FRAGMENT].stage.inputs;
@@ -322,8 +323,9 @@ static void spyi_draw_sum(spyi_draw_writer *w) {
                   "    return slangpy_draw_sum * no_diff spyi_draw_one(slangpy_draw_triangles);\n}\n\n");
 }
 
-// Writes the sum over the colours that a triangle has at a place, times their gradients. The pixel's place is made of four
-// scalars: of float4(float2, a, b) with a constant float2 Slang 2026.14.1 gives the gradient of b to a.
+// Writes the sum of the colours of a triangle at a point, times their gradients. The pixel's position is made
+// of four scalars, because Slang 2026.14.1 gives the gradient of b in float4(float2, a, b) with a constant
+// float2 to a.
 static void spyi_draw_shade_text(spyi_draw_writer *w) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
     bool clockwise = w->raster->state.clockwise_is_front;
@@ -424,10 +426,11 @@ static void spyi_draw_side(spyi_draw_writer *w, const char *id, const char *sign
     spyi_text_add(w->out, ";\n");
 }
 
-// Writes the function that is called backward for each pixel and looks at its right and its lower neighbour. An edge that
-// moves by d pixels gives the area d on its line from the colour behind it to its own; both are worked out at the crossing.
-// So an edge within a surface adds nothing, and nobody needs to know which edges are silhouettes. Each edge counts on the
-// lines that it crosses at more than 45 degrees.
+// Writes the function that is called backward for each pixel and looks at its right and its lower neighbour.
+// An edge that moves by d pixels gives the area d on its line from the colour behind it to its own; both
+// colours are computed at the crossing. Therefore an edge within a surface adds nothing, and the function
+// need not know which edges are silhouettes. Each edge counts on the lines that it crosses at more than 45
+// degrees.
 static void spyi_draw_edges_text(spyi_draw_writer *w) {
     const spyi_raster_part *part = &w->raster->parts[SPYI_RASTER_FRAGMENT];
     for (int backward = 0; backward < 2; backward++) {

@@ -3,7 +3,7 @@
 #include "call/launch.h"
 #include "plan/cache.h"
 
-// Bytes that a call reads and writes, each element of memory counted once, and its kernels.
+// The bytes that a call reads and writes, each element of memory counted once, and its kernels.
 typedef struct spyi_traffic {
     double reads, writes;
     uint32_t kernels;
@@ -36,7 +36,7 @@ static void spyi_bytes_text(double bytes, spyi_text *out) {
     spyi_text_add(out, bytes == (double)(int64_t)bytes ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
 }
 
-// Says what the call costs. `traffic` is that of all its kernels.
+// Appends the costs of the call. `traffic` is that of all its kernels.
 static void spyi_explain_cost(const spyi_plan *plan, const spyi_traffic *traffic, spyi_text *out) {
     const spyi_fused *fused = plan->function->module->fused;
     if (fused) spyi_text_add(out, "  fuses %s\n", spyi_text_str(&fused->summary));
@@ -45,7 +45,7 @@ static void spyi_explain_cost(const spyi_plan *plan, const spyi_traffic *traffic
     spyi_text_add(out, ", writes ");
     spyi_bytes_text(traffic->writes, out);
     spyi_text_add(out, ", %u kernel%s", traffic->kernels, traffic->kernels == 1 ? "" : "s");
-    bool reduces = fused && fused->total == plan->function; // a call that is backward only inside, for a
+    bool reduces = fused && fused->total == plan->function; // the call is backward only inside, for a
                                                             // reduction
     if (plan->bound.mode == SPY_CALL_MODE_BACKWARD && !reduces)
         spyi_text_add(

@@ -1,10 +1,8 @@
 // spy_gradcheck: compares the gradients that backward calls compute with central differences of the function
-// itself.
-//
-// The check works on copies of the arguments. Outputs get random gradients s; a backward call then gives, for
-// each number x of the inputs, the derivative of L = sum(s * output) by x. The same derivative is estimated
-// from two calls with x + h and x - h. Differences of outputs are taken one by one, in double, so that outputs
-// that do not depend on x add nothing to the estimate.
+// itself. The check works on copies of the arguments. Outputs get random gradients s; a backward call then
+// gives, for each number x of the inputs, the derivative of L = sum(s * output) by x. The same derivative is
+// estimated from two calls with x + h and x - h. Differences of outputs are taken one by one, in double, so
+// that outputs that do not depend on x add nothing to the estimate.
 #include "api/gradient.h"
 #include "call/prepare.h"
 
@@ -14,9 +12,9 @@
 typedef struct spyi_checked {
     char path[64];                    // "x", "light.color", "_result"
     spy_tensor *tensor, *flat, *grad; // the copy, a view of its scalars, and a view of its gradient's scalars
-    int64_t count;                    // number of scalars
+    int64_t count;                    // the number of scalars
     spy_dtype dtype;
-    bool input, output; // found when the call is bound; with neither, the tensor takes no part
+    bool input, output; // set when the call is bound; a tensor with neither takes no part
     double *seeds, *plus, *minus,
         *grads; // `count` numbers each; outputs use the first three, inputs the last
 } spyi_checked;
@@ -131,12 +129,12 @@ static spy_tensor *spyi_gradcheck_copy(spyi_gradcheck *g, spy_tensor *from) {
     return NULL;
 }
 
-// Returns a tensor of host numbers with a gradient; They are zeros if `data` is NULL.
+// Returns a tensor of host numbers with a gradient. The numbers are zeros if `data` is NULL.
 static spy_tensor *spyi_gradcheck_numbers(spyi_gradcheck *g, const void *data, spy_shape shape,
                                           spy_dtype dtype) {
     spy_dtype to = g->wide ? SPY_DTYPE_FLOAT64 : g->own_types ? dtype : SPY_DTYPE_FLOAT32;
     int64_t count = spyi_shape_count(&shape);
-    if (count < 0) return NULL; // negative or too large; the caller reports it
+    if (count < 0) return NULL; // the shape is negative or too large, which the caller reports
     void *converted = data ? spyi_malloc((size_t)(count > 0 ? count : 0) * sizeof(double) + 1) : NULL;
     spy_tensor_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -165,11 +163,11 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
     if (arg->kind == SPY_ARG_KIND_PAIR && arg->count == 2 && arg->value.fields) {
         spy_arg value = arg->value.fields[0];
         value.name = arg->name;
-        if (!value._map_count) { // a mapping given around the pair
+        if (!value._map_count) { // takes the mapping of the pair
             value._map_count = arg->_map_count;
             memcpy(value._map, arg->_map, sizeof value._map);
         }
-        if (!value.type) value.type = arg->type; // a type given around the pair
+        if (!value.type) value.type = arg->type; // takes the type of the pair
         return spyi_gradcheck_arg(g, &value, path, out);
     }
     if (arg->kind == SPY_ARG_KIND_STRUCT && arg->value.fields) {
@@ -183,7 +181,7 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
     }
     if (arg->kind == SPY_ARG_KIND_TENSOR) {
         if (!spyi_as(arg->value.tensor, SPYI_KIND_TENSOR) || !spyi_has_float_scalars(arg->value.tensor))
-            return SPY_OK; // the call reports what is wrong with it
+            return SPY_OK; // the call reports the error
         made = spyi_gradcheck_copy(g, arg->value.tensor);
     } else if (arg->kind == SPY_ARG_KIND_ARRAY &&
                spyi_is_float_dtype(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
@@ -280,7 +278,7 @@ static spy_status spyi_gradcheck_bind(spyi_gradcheck *g, spy_call_mode mode, boo
     status = spyi_describe(g->function, spyi_gradcheck_args(g), &options, NULL, values, &g->error);
     if (status == SPY_OK) status = spyi_plan_get(g->function, values, &plan, &g->error);
     if (status == SPY_OK) {
-        plan->references++; // compiling may drop it from the cache
+        plan->references++; // the reference keeps the plan if compiling drops it from the cache
         status = spyi_variants_make(plan, values, &g->error);
         if (has_result) *has_result = plan->bound.has_result;
         if (status == SPY_OK && mode == SPY_CALL_MODE_BACKWARD)
@@ -293,7 +291,8 @@ static spy_status spyi_gradcheck_bind(spyi_gradcheck *g, spy_call_mode mode, boo
 
 // >>numbers
 
-static double spyi_gradcheck_random(spyi_gradcheck *g) { // absolute value 0.25 to 1, of either sign
+static double spyi_gradcheck_random(spyi_gradcheck *g) { // returns a number with an absolute value of 0.25 to
+                                                         // 1, of either sign
     g->random = spyi_hash(&g->random, sizeof g->random, 1);
     double u = (double)(g->random >> 40) / 16777216.0;
     return (g->random & 1 ? 1 : -1) * (0.25 + 0.75 * u);
@@ -321,7 +320,7 @@ static spy_status spyi_gradcheck_write(spy_tensor *flat, int64_t first, int64_t 
     return status;
 }
 
-// Half the distance of neighbouring numbers at 1.
+// Returns half the distance of neighbouring numbers at 1.
 static double spyi_gradcheck_precision(spy_dtype dtype) {
     return dtype == SPY_DTYPE_FLOAT64 ? 1.2e-16 : dtype == SPY_DTYPE_FLOAT32 ? 6e-8 : 5e-4;
 }
@@ -334,8 +333,8 @@ static spy_status spyi_gradcheck_side(spyi_gradcheck *g, const spyi_checked *c, 
     size_t size = spyi_scalar_size(c->dtype);
     spy_status status = spyi_gradcheck_write(c->flat, at, 1, &value);
     if (status == SPY_OK)
-        status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // the number as it was rounded by the
-                                                                    // type
+        status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // reads the number as the type has
+                                                                    // rounded it
     if (status == SPY_OK) status = spy_convert_numbers(moved, SPY_DTYPE_FLOAT64, &raw, c->dtype, 1);
     if (status == SPY_OK) status = spy_call(g->function, spyi_gradcheck_args(g));
     for (uint32_t i = 0; i < g->count && status == SPY_OK; i++)
@@ -422,7 +421,7 @@ static spy_status spyi_gradcheck_backward(spyi_gradcheck *g) {
         for (int64_t k = 0; c->output && k < c->count; k++) c->seeds[k] = spyi_gradcheck_random(g);
         if (c->output) status = spyi_gradcheck_write(c->grad, 0, c->count, c->seeds);
         if (c->output && status == SPY_OK)
-            status = spyi_gradcheck_read(c->grad, c->seeds); // the numbers as they were rounded by the type
+            status = spyi_gradcheck_read(c->grad, c->seeds); // reads the numbers as the type has rounded them
     }
     if (status == SPY_OK) status = spy_call_backward(g->function, spyi_gradcheck_args(g));
     for (uint32_t i = 0; i < g->count && status == SPY_OK; i++)
@@ -482,7 +481,7 @@ static spy_status spyi_gradcheck_try(spyi_gradcheck *g, spy_args args) {
         }
         spy_release_tensor(made);
         g->args[result_at] = spy_arg_tensor("_result", attached);
-    } else { // without a result, because the function returns nothing
+    } else { // the function returns nothing, so the call has no result
         memmove(&g->args[result_at], &g->args[result_at + 1],
                 (g->arg_count - result_at - 1) * sizeof *g->args);
         g->arg_count--;
@@ -512,7 +511,7 @@ spy_status spy_gradcheck(spy_function *function, spy_args args, const spy_gradch
     g.random = desc ? desc->seed + 1 : 1;
     g.args = (spy_arg *)spyi_calloc(args.count + 2, sizeof *g.args);
     status = g.args ? SPY_ERROR_TYPE_MISMATCH : SPY_ERROR_OUT_OF_MEMORY;
-    spyi_text first = { NULL, 0, 0 }; // the reason why the arguments' plain types cannot be checked
+    spyi_text first = { NULL, 0, 0 }; // the reason why the arguments cannot be checked in their own types
     spy_status first_status = SPY_OK;
     for (int attempt = 0; attempt < 3 && status != SPY_OK && g.args; attempt++) {
         spyi_gradcheck_clear(&g);

@@ -2,7 +2,7 @@
 // folded into two.
 #include "call/launch.h"
 
-// Computes the groups of a dispatch, from the caller's number of threads in x, y and z. Groups of a plain
+// Computes the groups of a dispatch from the caller's number of threads in x, y and z. Groups of a plain
 // function are folded if one dimension exceeds the device's limit.
 static spy_status spyi_launch_threads(const spyi_threads *threads, const spyi_limits *limits,
                                       spyi_launch *launch, spyi_text *error) {
@@ -75,7 +75,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
                                       const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
                                       spyi_text *error) {
     if (launch->key.team) return spyi_launch_sums(limits, launch, error);
-    if (launch->key.batch) {
+    if (launch->key.batch == SPYI_BATCH_ENGINE) {
         spyi_text why = { NULL, 0, 0 };
         spyi_batch batch;
         spyi_batch_of(b, limits, &batch, &why);
@@ -91,7 +91,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
     int64_t per_group =
         (int64_t)spyi_group_size(b, &limits->profile, launch->rank) * launch->key.width * launch->key.unroll;
     int64_t threads = launch->count;
-    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // whole call groups
+    for (uint32_t d = 0; d < launch->rank && launch->key.grouped; d++) // the launch has complete call groups
         threads = (d ? threads : 1) * ((launch->dims[d] + group[d] - 1) / group[d]) * group[d];
     // Kernels number threads with 32 bits, also the threads of the last row of groups, which may be
     // incomplete.
@@ -106,6 +106,11 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
     int64_t groups = (threads + per_group - 1) / per_group, most = limits->info.max_group_count;
     for (uint32_t d = 0; d < launch->rank && launch->key.tile; d++) // a group has a tile
         groups = (d ? groups : 1) * spyi_launch_steps(launch, d);
+    spyi_rooms rooms;
+    if (launch->key.batch == SPYI_BATCH_ROOMS && spyi_rooms_of(b, limits, &rooms)) {
+        int64_t at_once = (int64_t)limits->info.multiprocessor_count * rooms.resident;
+        if (groups > at_once) groups = at_once;
+    }
     launch->key.folded = groups > most || launch->plain;
     launch->groups[0] = (uint32_t)(groups > most ? most : groups);
     launch->groups[1] = (uint32_t)((groups + launch->groups[0] - 1) / launch->groups[0]);

@@ -24,7 +24,7 @@ static void spyi_leaf_strides(const spyi_leaf *leaf, const spy_shape *dims, cons
     for (uint32_t d = 0; packed && d < leaf->batch_rank; d++)
         if (dims->dims[d] > 1 && strides->dims[d] % pack) packed = false;
     if (leaf->consumed == 0 || (leaf->traits & SPYI_TRAIT_ONE_PLACE))
-        packed = true; // the element is the whole value
+        packed = true; // the element is the complete value
     if (!packed) pack = 1;
     *walk = packed ? 0 : SPYI_WALK_GATHER;
     out->memory_size = (uint32_t)(packed && leaf->consumed ? spyi_type_device_stride(memory) : element);
@@ -64,7 +64,8 @@ static void spyi_collapse(const spyi_bound *b, spyi_launch *launch) {
             merge = merge && launch->element_strides[rank - 1] == launch->element_strides[k] * size;
         if (!merge) launch->dims[rank++] = size;
         else launch->dims[rank - 1] *= size;
-        for (uint32_t i = 0; i < b->leaf_count; i++) // reads before it overwrites: rank - 1 <= k
+        for (uint32_t i = 0; i < b->leaf_count; i++) // a stride is read before it is overwritten, because
+                                                     // rank - 1 <= k
             if (spyi_is_walked(b, launch, i))
                 launch->leaves[i].strides[rank - 1] = launch->leaves[i].strides[k];
         launch->element_strides[rank - 1] = launch->element_strides[k];
@@ -83,7 +84,8 @@ static uint8_t spyi_walk_for(const spyi_launch *launch, const spyi_launch_leaf *
     return uniform ? SPYI_WALK_UNIFORM : linear ? SPYI_WALK_LINEAR : SPYI_WALK_STRIDED;
 }
 
-// Notes the tensor's place, and its shape and strides, which a call that repeats the launch must have, too.
+// Stores the tensor's address, and its shape and strides, which the tensor of a call that repeats the launch
+// must have, too.
 static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     at->bound = false;
     at->like = 0;
@@ -95,7 +97,7 @@ static void spyi_launch_tensor(spyi_launch_leaf *at, const spy_tensor *tensor) {
     memcpy(at->geometry, &tensor->shape, sizeof at->geometry);
 }
 
-// Notes the binding of a tensor that is bound whole.
+// Stores the binding of a tensor that is bound whole.
 static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, spyi_launch_leaf *at,
                                     spyi_text *error) {
     at->binding_offset = at->storage_offset + at->begin;
@@ -103,9 +105,8 @@ static spy_status spyi_launch_bound(const spyi_leaf *leaf, const spyi_value *v, 
     return spyi_pack_leaf(leaf, v, NULL, error);
 }
 
-// Computes the launch. `plain`: of the one variant that takes any strides, offsets and sizes.
-// Returns whether the tensor has rows without gaps from a multiple of 16 bytes on, as the batch engine moves them. A NULL tensor
-// is made by the call, and so is a good one.
+// Returns whether the tensor has rows without gaps from a multiple of 16 bytes on, as the batch engine copies
+// them. NULL stands for a tensor that the call makes, which has such rows.
 static bool spyi_is_dense(const spy_tensor *t) {
     int64_t stride = 1;
     if (!t) return true;
@@ -211,11 +212,15 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
                                                                                        : 0u) |
                           spyi_walk_for(launch, &launch->leaves[i], plain));
     if (!b->options.threads[0] && !launch->key.grouped && !launch->key.team && !launch->key.together &&
-        !plain) // in the other cases each element has its own thread
+        !plain) // each element has a thread of its own in the other cases
         spyi_launch_width(b, limits, launch);
     if (launch->key.team && !plain) spyi_launch_units(b, limits, launch);
-    launch->key.batch =
-        b->is_batch && !plain && limits->info.multiprocessor_count && spyi_allows_batch(b, values, limits);
+    spyi_rooms rooms;
+    const spyi_variant_key *key = &launch->key;
+    bool in_turn = limits->info.multiprocessor_count && !plain;
+    if (in_turn && b->is_batch && spyi_allows_batch(b, values, limits)) launch->key.batch = SPYI_BATCH_ENGINE;
+    else if (in_turn && key->rank && !key->team && !key->grouped && spyi_rooms_of(b, limits, &rooms))
+        launch->key.batch = SPYI_BATCH_ROOMS;
     launch->key.index64 = plain;
     spyi_choose_access(b, values, limits, launch);
     if (!launch->key.bindings && !(limits->info.features & SPY_FEATURE_POINTERS)) {

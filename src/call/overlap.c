@@ -28,7 +28,7 @@ static bool spyi_added_overlaps_itself(const spy_tensor *tensor) {
     return spyi_tensor_overlaps_itself(&once);
 }
 
-// Returns the host memory (*size bytes) that a gradient comes back to; NULL means that it stays on the
+// Returns the host memory (*size bytes) to which a gradient is copied; NULL means that it stays on the
 // device.
 static const char *spyi_added_host(const spyi_bound *b, const spyi_values *values, uint32_t i, size_t *size) {
     const spyi_leaf *leaf = &b->leaves[i];
@@ -36,7 +36,7 @@ static const char *spyi_added_host(const spyi_bound *b, const spyi_values *value
     return leaf->kind->run->memory->host(leaf, &values->items[leaf->value], size);
 }
 
-// Returns whether another gradient comes back to the same host memory. The later one would overwrite the
+// Returns whether another gradient is copied to the same host memory. The later one would overwrite the
 // earlier one's sum.
 static bool spyi_host_gradients_meet(const spyi_bound *b, const spyi_values *values, uint32_t i,
                                      spyi_text *error) {
@@ -62,7 +62,7 @@ static bool spyi_parts_overlap(const spyi_use *a, uint32_t a_count, const spyi_u
     return false;
 }
 
-// Returns whether each element of the call gets the same texel of both.
+// Returns whether each element of the call gets the same texel of both textures.
 static bool spyi_texels_alike(const spyi_leaf *a, const spyi_value *x, const spyi_leaf *b,
                               const spyi_value *y) {
     return a->batch_rank && a->batch_rank == b->batch_rank && x->rank == y->rank &&

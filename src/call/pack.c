@@ -1,5 +1,5 @@
-// Packs what a dispatch gets: the parameter block and the uniform buffers, which pack programs fill in the
-// device's layout, and the bindings.
+// Packs the inputs of a dispatch: the parameter block and the uniform buffers, which pack programs fill in
+// the device's layout, and the bindings.
 #include "call/run.h"
 #include "data/gpu_print.h"
 #include "kinds/kinds.h"
@@ -34,8 +34,8 @@ static void spyi_bind_tensor(const spy_tensor *t, spyi_binding *binding) {
                     binding);
 }
 
-// Binds a texture or sampler, if the kernel may use it so: a call that repeats a launch has not looked at it
-// yet.
+// Binds a texture or sampler, if the kernel may use it in this way: a call that repeats a launch has not
+// checked this yet.
 static spy_status spyi_bind_resource(const spyi_leaf *leaf, const spyi_value *v, spyi_binding *binding,
                                      spyi_text *error) {
     spyi_text problem = { NULL, 0, 0 };
@@ -57,7 +57,7 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
     for (uint32_t i = 0; i < count; i++) {
         const spyi_pack *pack = &packs[i];
         if (p->repeats && pack->op < SPYI_PACK_ADDRESS) continue;
-        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // NULL in a dispatch without arguments
+        const spyi_leaf *leaf = leaves ? &leaves[pack->leaf] : NULL; // NULL for a dispatch without arguments
         uint8_t *out = base + pack->offset;
         uint32_t u = 0, other;
         int64_t stride;
@@ -128,7 +128,7 @@ static spy_status spyi_run_packs(const spyi_packing *p, const spyi_pack *packs, 
         case SPYI_PACK_INNER:
             stride = pack->op == SPYI_PACK_STRIDE ? at[pack->leaf].strides[pack->dim]
                                                   : at[pack->leaf].inner[pack->dim];
-            memcpy(out, &stride, index64 ? 8 : 4); // little-endian: the low half is the 32-bit value
+            memcpy(out, &stride, index64 ? 8 : 4); // on a little-endian host the low half is the 32-bit value
             break;
         case SPYI_PACK_SCALAR:
             if (!spyi_pack_scalar(leaf, values[leaf->value].arg, out))
@@ -172,7 +172,9 @@ SPYI_FN spy_status spyi_pack_call(const spyi_plan *plan, const spyi_values *valu
     const spyi_emitted *e = &variant->emitted;
     const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     const spyi_packing p = { plan, values, variant, repeats, bindings };
-    if (!repeats && launch->block) memset(launch->block, 0, e->block_size); // NULL if there is no block
+    if (!repeats && launch->block)
+        memset(launch->block, 0, e->block_size); // the block is NULL if the kernel
+                                                 // has none
     spy_status status = spyi_run_packs(&p, e->packs, e->pack_count, plan->bound.leaves, launch->block, error);
     if (status != SPY_OK) return status;
     for (uint32_t i = 0; i < e->binding_count; i++) {

@@ -1,19 +1,20 @@
 // Divides a backward call into passes. A gradient that no two elements share is added to by each element's
 // thread. Of the gradients that elements share, one pass sums those that are shared along the same dimensions
-// (emit/team.c says how); a gradient that is shared along other dimensions gets another pass, and so does one
+// (emit/team.c says how). A gradient that is shared along other dimensions gets another pass, and so does one
 // that shares memory with a gradient of the pass but is walked in another way. All decisions depend only on
-// shapes and the device (those of width.c also on how memory is aligned), so that the order of sums stays the same.
+// shapes and the device (the decisions of width.c also on how memory is aligned), so that the order of sums
+// stays the same.
 #include "call/launch.h"
 #include "data/scalars.h"
 
-// Figures for an NVIDIA H200 and for CPUs: the groups that fill the device, the least elements for each
-// thread, and (SPYI_TEAM_LONG) the elements for each thread below which a team gets smaller.
+// Figures for an NVIDIA H200 and for CPUs: the number of groups that fill the device, the least elements for
+// each thread, and (SPYI_TEAM_LONG) the elements for each thread below which a team gets smaller.
 #define SPYI_TEAM_GROUPS SPYI_TUNED("GROUPS", 2048)
 #define SPYI_TEAM_GROUPS_CPU 64u
 #define SPYI_TEAM_ELEMENTS 8u
 #define SPYI_TEAM_ELEMENTS_CPU 64u
 #define SPYI_TEAM_LONG SPYI_TUNED("LONG", 32)
-// Elements of the largest vector (call/width.c), and of each thread of a long part in one step.
+// The elements of the largest vector (call/width.c), and of one step of each thread in a long part.
 #define SPYI_TEAM_STEP 16u
 // Neighbouring threads that read neighbouring elements: 32 fill one access of 128 bytes on GPUs. On CPUs, a
 // team whose elements are neighbours has 16 threads, each of which reads along its row.
@@ -81,8 +82,8 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
         for (uint32_t d = 0; d < launch->shape.rank; d++)
             if ((launch->shape.dims[d] > 1 && launch->leaves[i].strides[d] == 0) ||
                 (launch->plain &&
-                 !spyi_leaf_has_dim(&b->leaves[i], d))) // dimensions of size 1 count too, so that the order
-                                                        // is the same for all sizes
+                 !spyi_leaf_has_dim(&b->leaves[i], d))) // dimensions of size 1 count too, so that the
+                                                        // order is the same for all sizes
                 shared |= 1u << d;
         while (p < launch->pass_count &&
                (launch->passes[p].shared != shared || !spyi_joins(b, values, launch, &launch->passes[p], i)))
@@ -100,7 +101,8 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
         if (shared) launch->passes[p].sums |= (uint64_t)1 << i;
     }
     spyi_merge_passes(b, values, launch);
-    if (launch->pass_count == 0) { // only whole tensors have gradients, and the function itself adds to them
+    if (launch->pass_count == 0) { // only tensors that are passed whole have gradients, and the function
+                                   // itself adds to them
         memset(&launch->passes[0], 0, sizeof launch->passes[0]);
         launch->pass_count = 1;
     }
@@ -109,13 +111,15 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
 
 // >>teams
 
-static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // at least n, unless `most` is less
+static uint32_t spyi_power_of_two(int64_t n, uint32_t most) { // returns the least power of two that is at
+                                                              // least n, but no more than `most`
     uint32_t power = 1;
     while (power < most && power < n) power *= 2;
     return power;
 }
 
-// Rounds the length of a part up: no vector lies in two parts, and the threads of a long part have whole steps.
+// Rounds up the length of a part, so that no vector lies in two parts, and the threads of a long part have
+// complete steps.
 static uint64_t spyi_part_length(uint64_t length, uint64_t team) {
     uint64_t unit = team * SPYI_TEAM_STEP;
     if (length < 4 * unit && team % SPYI_TEAM_STEP == 0) unit = team;

@@ -1,9 +1,10 @@
-// Pipelines of draws: found by what they are made of, or made. The two stages were compiled by themselves; here they
-// get one interface, in which the fragment stage's parameters come behind those of the vertex stage.
+// Pipelines of draws: finds a pipeline by its code and state, or makes it. The two stages have been compiled
+// separately; here they get one interface, in which the fragment stage's parameters come behind those of the
+// vertex stage.
 #include "call/raster.h"
 #include "plan/cache.h"
 
-#define SPYI_MOST_PIPELINES 64 // number of pipelines that a raster keeps
+#define SPYI_MOST_PIPELINES 64 // most pipelines that a raster keeps
 
 // >>lifetime
 
@@ -51,7 +52,8 @@ SPYI_FN void spyi_pipelines_drop(spy_raster *raster) {
     raster->pipeline_count = 0;
 }
 
-// Drops pipelines of code that a reload has replaced, and the least recently used one of too many.
+// Drops pipelines of code that a reload has replaced, and the least recently used pipeline if there are too
+// many.
 static void spyi_pipelines_trim(spy_raster *raster) {
     for (spyi_pipeline **at = &raster->pipelines; *at;) {
         spyi_pipeline *p = *at;
@@ -74,7 +76,7 @@ static void spyi_pipelines_trim(spy_raster *raster) {
 typedef struct spyi_merged {
     spyi_parameter parameters[SPYI_RASTER_STAGES * (SPYI_MOST_PARAMETERS + SPYI_MOST_UNIFORMS) + 2];
     uint32_t count;
-    void *code[SPYI_RASTER_STAGES]; // copies of the stages' code, which have been changed
+    void *code[SPYI_RASTER_STAGES]; // copies of the stages' code, which is changed
 } spyi_merged;
 
 static const spyi_program *spyi_stage_program(const spyi_draw_stage *stage) {

@@ -1,9 +1,7 @@
 // Prepared calls: makes a plan and its variants ahead of time, on a thread of its own if the caller asks for
-// that, and again on a thread when the module has been reloaded. Until then the call runs the plan that it
-// has.
-//
-// A compile thread works on copies of the call's values and snapshots of its tensors. The plan that it made
-// enters the cache within the device, when the prepared call is next used.
+// that, and again on a thread when the module has been reloaded. Until the new plan is ready the call runs
+// the old one. A compile thread works on copies of the call's values and snapshots of its tensors. The plan
+// that it made enters the cache inside the device, when the prepared call is next used.
 #include "call/prepare.h"
 #include "call/launch.h"
 
@@ -14,7 +12,7 @@ SPYI_FN spy_status spyi_variants_make(spyi_plan *plan, const spyi_values *values
     spyi_variant *variant = NULL;
     spy_status status = SPY_OK;
     bool left = true, more = true;
-    while (status == SPY_OK && (left || more)) { // starts again whenever others had the device
+    while (status == SPY_OK && (left || more)) { // starts again whenever other threads had the device
         if (left) {
             launch->pass = 0;
             launch->finishes = false;
@@ -48,7 +46,7 @@ static spy_status spyi_prepare_variants(spyi_plan *plan, const spyi_values *valu
             if (status == SPY_OK) status = spyi_plan_add_variant(plan, variant, error);
         }
         if (status == SPY_ERROR_NO_COMPILER && spyi_plan_note_absent(plan, &launch->key)) {
-            spyi_text_free(error); // the pack may have the plain variant
+            spyi_text_free(error); // the pack may have the plain variant, which is tried next
             status = SPY_OK;
             launch->pass = 0;
             launch->finishes = false;
@@ -94,12 +92,12 @@ static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
     spyi_plan *made = p->made;
     uint32_t size = p->values.key_size;
     spyi_plan *known = spyi_cache_find(device, p->function, &p->values);
-    p->values.key_size = size; // removes what the look-up has added
+    p->values.key_size = size; // removes the bytes that the look-up has added
     p->made = NULL;
     device->stats.kernels_built += made->variant_count;
     if (!known) {
-        // A plan whose types were chosen by sizes needs a redirect, too; spyi_plan_get() makes both at the
-        // next plain call.
+        // A plan whose types depend on sizes needs a redirect, too; spyi_plan_get() makes both at the next
+        // plain call.
         if (made->bound.sizes) return made;
         spyi_cache_insert(device, made);
         device->stats.plans_built++;
@@ -110,7 +108,9 @@ static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
         spyi_variant *variant = made->variants[i];
         spyi_text ignored = { NULL, 0, 0 };
         if (spyi_variant_find(known, &variant->key)) spyi_variant_free(device, variant);
-        else spyi_plan_add_variant(known, variant, &ignored); // frees the variant when it fails
+        else
+            spyi_plan_add_variant(known, variant, &ignored); // spyi_plan_add_variant() frees the variant
+                                                             // when it fails
         spyi_text_free(&ignored);
     }
     made->variant_count = 0;
@@ -141,7 +141,7 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p) {
 
 SPYI_FN void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
-    if (p->queued) { // the caller wants it now
+    if (p->queued) { // the call is needed now
         p->queued = false;
         (void)spyi_prepare_start(p);
     }
@@ -178,7 +178,7 @@ static spy_prepared *spyi_prepared_new(spy_function *function) {
     return p;
 }
 
-// Returns whether the cache has the plan, so that nothing needs to be compiled on a thread.
+// Returns whether the cache has the plan, so that no thread needs to compile it.
 static bool spyi_prepare_known(spy_prepared *p, spyi_values *values) {
     uint32_t size = values->key_size;
     bool known = spyi_cache_find(p->object.device, p->function, values) != NULL;

@@ -1,4 +1,4 @@
-// Prepared calls that have been made: their reloads, which compile them again on threads, and their calls.
+// Calls and reloads of prepared calls. A reload compiles them again on threads.
 #include "call/prepare.h"
 #include "call/run.h"
 
@@ -59,7 +59,7 @@ SPYI_FN void spyi_prepared_finish_all(spy_device *device) {
 
 // >>calls
 
-// Reports the error of a failed compilation, each time it is called.
+// Reports the error of a failed compilation; each call of the function reports it again.
 static spy_status spyi_prepared_state(const spy_prepared *p, const char *name) {
     if (p->status != SPY_OK)
         spyi_fail(&p->object.device->ctx, p->status, "%s: %s: %s", name, p->function->name,
@@ -94,7 +94,7 @@ static spy_status spyi_prepared_mismatch(const spyi_plan *plan, const spyi_value
     return SPY_ERROR_TYPE_MISMATCH;
 }
 
-// Returns whether the plan was made for arguments with this key. The key of a plan whose types were chosen by
+// Returns whether the plan was made for arguments with this key. The key of a plan whose types depend on
 // sizes includes the sizes, which are then added to the values' key.
 static bool spyi_prepared_fits(const spyi_plan *plan, spyi_values *values, spy_status *status) {
     uint32_t size = values->key_size;
@@ -119,7 +119,9 @@ static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *e
         status = spyi_prepare_now(p, values, error);
         if (status != SPY_OK) return status;
         values->key_size = size;
-        if (!p->running) (void)spyi_prepared_remember(p, values); // a running thread reads the old copies
+        if (!p->running)
+            (void)spyi_prepared_remember(p, values); // a running thread still reads the old
+                                                     // copies
         fits = true;
     }
     if (fits && !spyi_prepared_fits(p->plan, values, &status)) fits = false; // adds the sizes to the key
@@ -129,8 +131,8 @@ static spy_status spyi_prepared_run(spy_prepared *p, spy_args args, spyi_text *e
     return status;
 }
 
-// Waits for a first compilation, and takes over what a thread has finished. Reports the error of a
-// compilation of the current code; after a reload, spyi_prepared_run() compiles anew instead.
+// Waits for a first compilation, and takes over the results of a thread that has finished. Reports the error
+// of a compilation of the current code; after a reload, spyi_prepared_run() compiles anew instead.
 static spy_status spyi_prepared_settle(spy_prepared *p, const char *name) {
     if ((p->running || p->queued) && !p->plan) spyi_prepare_wait(p);
     if (p->running && spyi_atomic_load(&p->finished)) spyi_prepare_join(p);

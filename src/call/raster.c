@@ -7,8 +7,8 @@ static const char *const spyi_stage_words[SPYI_RASTER_STAGES] = { "vertex", "fra
 
 // >>stages
 
-// Returns whether the parameters that a stage's inputs and outputs belong to are there: the description may come
-// from a pack.
+// Returns whether the parameters that a stage's inputs and outputs belong to exist, because the description
+// may come from a pack.
 static bool spyi_raster_has_params(const spyi_varyings *list, const spy_function *function) {
     for (uint32_t i = 0; i < list->count; i++)
         if (list->items[i].param != UINT32_MAX &&
@@ -17,7 +17,7 @@ static bool spyi_raster_has_params(const spyi_varyings *list, const spy_function
     return true;
 }
 
-// Reads what reflection says of a stage's function.
+// Reads the reflection of a stage's function.
 static spy_status spyi_raster_reflect(spyi_raster_part *part, int s, spyi_stage *stage, spyi_text *error) {
     static const uint8_t bits[SPYI_RASTER_STAGES] = { SPYI_STAGE_VERTEX, SPYI_STAGE_FRAGMENT };
     static const char *const others[] = { NULL,           "vertex",   "hull",          "domain",
@@ -27,7 +27,7 @@ static spy_status spyi_raster_reflect(spyi_raster_part *part, int s, spyi_stage 
     spy_function *function = part->function;
     spyi_outside outside;
     spyi_text problem = { NULL, 0, 0 };
-    spyi_step_out(function->object.device, &outside, function->module); // this may wait for the compiler
+    spyi_step_out(function->object.device, &outside, function->module); // may wait for the compiler
     bool good = spyi_unit_stage(function->module->unit, function->name, bits[s], stage, &problem);
     spyi_step_in(function->object.device, &outside);
     spy_status status = SPY_OK;
@@ -283,9 +283,9 @@ SPYI_FN void spyi_rasters_attach(spy_device *device) {
     device->free_pipelines = spyi_pipelines_free_finished;
 }
 
-// By now the device has waited for all work, or is lost.
+// Frees all rasters. The device has waited for all work before, or is lost.
 SPYI_FN void spyi_rasters_free_all(spy_device *device) {
-    // All modules are dropped, in any order.
+    // The modules are released in any order, so the rasters must not use them.
     for (spy_raster *r = device->rasters; r; r = r->next) r->ids = NULL;
     while (device->rasters) spyi_raster_drop(device->rasters);
     for (spyi_pipeline *p = device->waiting_pipelines; p; p = p->next)

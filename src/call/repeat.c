@@ -26,7 +26,7 @@ static bool spyi_same_shape(const spyi_launch_leaf *at, const spy_tensor *t) {
            spyi_same_words(a + sizeof(spy_shape), b + sizeof(spy_shape), sizes);
 }
 
-// The largest alignment, in bytes, that a launch asks for: that of the largest vector.
+// The largest alignment in bytes that a launch needs, which is that of the largest vector.
 #define SPYI_MOST_ALIGNED 32u
 
 // Returns the largest power of two that divides the address, at most SPYI_MOST_ALIGNED. Addresses with the
@@ -62,7 +62,7 @@ SPYI_FN void spyi_launch_leaf_take(spyi_launch_leaf *at, const spy_tensor *t) {
     at->end = t->end_bytes;
 }
 
-// Returns the caller's tensor that the leaf lies in; NULL if there is none.
+// Returns the caller's tensor in which the leaf lies; NULL means that there is none.
 static const spy_tensor *spyi_leaf_tensor(const spyi_bound *b, const spyi_values *values, uint32_t i) {
     const spyi_leaf *leaf = &b->leaves[i];
     return (leaf->traits & SPYI_TRAIT_TENSOR) || spyi_leaf_is_whole(leaf) ? values->items[leaf->value].tensor
@@ -94,9 +94,9 @@ static bool spyi_one_repeats(const spyi_launch *launch, const spyi_bound *b, con
     return true;
 }
 
-// Loops often call again with tensors of the same shapes and strides. No size, walk or variant then changes
-// if each address has its old alignment, each storage has room for whole vectors, and no output shares memory
-// with another argument.
+// Loops often make calls with tensors of the same shapes and strides. No size, walk or variant then changes
+// if each address has its old alignment, each storage has room for complete vectors, and no output shares
+// memory with another argument.
 SPYI_FN bool spyi_launch_repeats(spyi_plan *plan, const spyi_values *values) {
     const spyi_bound *b = &plan->bound;
     uint32_t i = 0;

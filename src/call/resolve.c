@@ -5,15 +5,15 @@
 #include "call/launch.h"
 #include "plan/cache.h"
 
-// The state of writing a resolution. Bindings and strings grow apart, so strings are kept as offsets into the
-// text until both lie in the allocation.
+// The state of writing a resolution. Bindings and strings grow separately, so strings are kept as offsets
+// into the text until both lie in the allocation.
 typedef struct spyi_resolving {
     const spyi_bound *bound;
     const spyi_values *values;
     spy_binding *bindings;
     uint32_t count;
     spyi_text strings;
-    size_t size; // bytes of all strings; more than strings.size if memory ran out
+    size_t size; // the bytes of all strings; more than strings.size if memory ran out
 } spyi_resolving;
 
 // Adds a string with its NUL, and returns its offset as if it were a pointer.
@@ -36,7 +36,7 @@ static void spyi_resolve_leaf(spyi_resolving *r, const spyi_leaf *leaf, spy_bind
     out->consumed_rank = leaf->consumed;
 }
 
-// Writes the binding of a node, then those of its fields. `parent`: the path of the parent, or "".
+// Writes the binding of a node, then those of its fields. `parent` is the path of the parent, or "".
 static void spyi_resolve_node(spyi_resolving *r, const spyi_node *node, const char *parent, uint32_t depth) {
     spy_binding *out = &r->bindings[r->count++];
     spyi_text path = { NULL, 0, 0 };
@@ -73,7 +73,7 @@ static spy_resolution *spyi_resolution_make(const spyi_bound *b, const spyi_valu
     r.bound = b;
     r.values = values;
     r.bindings =
-        (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // at most one for each node
+        (spy_binding *)spyi_calloc(b->node_count + 1, sizeof *r.bindings); // a node has at most one binding
     if (!r.bindings) return NULL;
     made.signature = spyi_keep_string(&r, b->signature.display);
     made.result_type = spyi_keep_string(&r, b->signature.result->display);

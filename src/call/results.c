@@ -1,4 +1,4 @@
-// What a call gives back: results in host memory, new tensors, and the descriptions of both.
+// The results of a call: values in host memory, new tensors, and the descriptions of both.
 #include "call/run.h"
 
 SPYI_FN spy_status spyi_check_deferred(const spyi_run_state *s, spyi_text *error) {
@@ -33,7 +33,7 @@ SPYI_FN spy_status spyi_return_results(spyi_run_state *s, spyi_text *error) {
 SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_tensor *made) {
     if ((leaf->traits & SPYI_TRAIT_CALL_SHAPED) && arg->kind == SPY_ARG_KIND_NEW)
         *arg->value.new_tensor = made;
-    if (arg->kind != SPY_ARG_KIND_RESULT || !leaf->out) return; // an input gives nothing back
+    if (arg->kind != SPY_ARG_KIND_RESULT || !leaf->out) return; // an input has no result
     spy_result *result = arg->value.result;
     const spyi_type *type = leaf->type;
     bool plain =

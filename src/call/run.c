@@ -1,6 +1,5 @@
 // Runs or records one call: shapes, memory, the parameter block, the dispatch, and results in host memory.
-//
-// Before the dispatch nothing of the user's is changed: a call that fails earlier leaves every output as it
+// Before the dispatch no memory of the user is changed: a call that fails earlier leaves every output as it
 // was.
 #include "call/again.h"
 #include "call/same.h"
@@ -17,9 +16,9 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     spyi_binding bindings[SPYI_MOST_MEMORY_LEAVES];
     spyi_use *uses;
     uint32_t use_count;
-    // A kernel that uses handles may use all textures that have some, and reach memory that is no argument.
+    // A kernel that uses handles may use all textures that have handles, and memory that is no argument.
     const bool handles = ((const spyi_kernel_base *)(const void *)variant->kernel)->handles;
-    if (launch->block_capacity < e->block_size) { // plus 64 bytes: padding of host values
+    if (launch->block_capacity < e->block_size) { // 64 bytes more are for the padding of host values
         uint8_t *block = (uint8_t *)spyi_realloc(launch->block, e->block_size + 64);
         if (!block) {
             spyi_text_add(error, "out of host memory");
@@ -55,7 +54,9 @@ SPYI_FN spy_status spyi_dispatch_launch(spyi_run_state *s, spyi_variant *variant
     if (s->sink)
         return s->sink->table->append_work(s->sink, s->plan, variant, &dispatch.work, uses, use_count,
                                            variant->untracked || handles, error);
-    if (timed) status = device->backend->time_begin(device->gpu, error); // may submit: before uses are noted
+    if (timed)
+        status = device->backend->time_begin(device->gpu, error); // may submit, so it comes before
+                                                                  // uses are recorded
     if (status != SPY_OK) return status;
     s->timing = s->timing || timed;
     status = spyi_record_with(device, &dispatch.work, uses, use_count, variant->untracked || handles, error);
@@ -67,7 +68,7 @@ SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_t
     spyi_plan *plan = s->plan;
     const spyi_launch *launch = s->launch;
     *variant = NULL;
-    plan->launch = s->launch; // other threads may have had the device
+    plan->launch = s->launch; // other threads may have changed the launch when the device was left
     spy_status status = spyi_launch_shape(plan, s->values, error);
     if (status == SPY_OK) status = spyi_check_deferred(s, error);
     if (status != SPY_OK || launch->count == 0) return status;
@@ -76,11 +77,11 @@ SPYI_FN spy_status spyi_choose(spyi_run_state *s, spyi_variant **variant, spyi_t
     return spyi_variant_get(plan, s->values, s->sink != NULL, variant, &s->left, error);
 }
 
-// Returns whether later calls may repeat this launch. Host arrays, values that bring their own sizes, and
+// Returns whether later calls may repeat this launch. Host arrays, values with sizes of their own, and
 // results in host memory need work at each call; and if an output shares memory, the variant may be a special
 // one.
 static bool spyi_is_repeatable(const spyi_bound *b, const spyi_values *values) {
-    if (b->dispatch || b->options.count_rank) return false; // no tensor gives the call's sizes
+    if (b->dispatch || b->options.count_rank) return false; // the sizes of such a call come from no tensor
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         bool own_sizes = (leaf->traits & SPYI_TRAIT_SIZED) && !(leaf->traits & SPYI_TRAIT_TENSOR) &&
@@ -90,8 +91,8 @@ static bool spyi_is_repeatable(const spyi_bound *b, const spyi_values *values) {
     return spyi_outputs_apart(b, values);
 }
 
-// Returns whether a dispatch takes all it needs from its block: no bindings, uniform buffers or handles, whose
-// contents may change, and no buffer of messages.
+// Returns whether a dispatch takes all its inputs from its block: it has no bindings, uniform buffers or
+// handles, whose contents may change, and no buffer of messages.
 static bool spyi_is_bare(const spyi_plan *plan, const spyi_variant *variant) {
     const spyi_emitted *e = &variant->emitted;
     return plan->bound.dispatch && !variant->bound_inputs.count && !e->prints && !e->binding_count &&
@@ -116,8 +117,10 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     spyi_variant *variant = s.launch->repeatable;
     uint64_t sums_bytes = 0;
     device->cache->ran = NULL;
-    if (plan->same) plan->same->variant = NULL; // the launch's block changes
-    s.launch->repeatable = NULL;                // set when this call has succeeded
+    if (plan->same)
+        plan->same->variant = NULL; // the launch's block changes, so that its last dispatch
+                                    // cannot be repeated
+    s.launch->repeatable = NULL;    // set again when this call has succeeded
     s.launch->several = false;
     if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
@@ -131,7 +134,8 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && sums_bytes)
         s.launch->sums_storage =
             spyi_pool_take(device, SPYI_MEMORY_DEVICE, sums_bytes, "slangpy sums", error, &status);
-    if (s.launch->sums_storage) s.launch->sums_storage->resource.references = 1; // a list may hold it, too
+    // a command list may hold the sums, too
+    if (s.launch->sums_storage) s.launch->sums_storage->resource.references = 1;
     // Temporaries have got their memory only now.
     if (status == SPY_OK && variant && variant->key.bindings && !several)
         status = spyi_launch_place(plan, error);

@@ -1,9 +1,8 @@
 // Repeats a dispatch that has the same arguments as an earlier one of its plan: the same tensors and numbers,
-// threads and options. The parameter block is then ready, and so are the uses of memory. Kernels that are
-// launched over the same tensors many times, as in training, cost as little as calls that repeat (again.c).
-//
-// Only arguments are kept that are compared completely: tensors by their serial numbers, numbers, and pairs
-// of tensors. Host memory, structs and other values may have changed behind their pointers.
+// threads and options. The parameter block and the uses of memory are then ready. Kernels that are launched
+// over the same tensors many times, as in training, cost as little as calls that repeat (again.c). A dispatch
+// is only repeated if its arguments can be compared completely: tensors by their serial numbers, numbers, and
+// pairs of tensors. Host memory, structs and other values may have changed behind their pointers.
 #include "call/same.h"
 #include "call/again.h"
 
@@ -71,7 +70,7 @@ SPYI_FN void spyi_same_keep(spy_function *function, const uint32_t threads[3], s
     if (!plan || plan->function != function || !spyi_simple_options(options)) return;
     if (!plan->same) plan->same = (spyi_same *)spyi_malloc(sizeof *plan->same);
     spyi_same *same = plan->same;
-    if (!same) return; // the long way works without it
+    if (!same) return; // dispatches work without it
     same->variant = NULL;
     same->value_count = 0;
     for (size_t i = 0; i < args.count; i++)

@@ -2,15 +2,15 @@
 // threads.
 #include "call/prepare.h"
 
-// A copy of a tensor and its storage at one moment: the thread reads shape and place from it, whatever
-// happens to the tensor meanwhile.
+// A copy of a tensor and its storage at one moment, from which a thread reads shape and address while the
+// tensor itself may change.
 typedef struct spyi_snapshot_part {
     spy_tensor tensor;
     spyi_storage storage;
 } spyi_snapshot_part;
 
 typedef struct spyi_snapshot {
-    spyi_snapshot_part value; // first member: freeing its tensor frees the snapshot
+    spyi_snapshot_part value; // the first member, because freeing its tensor frees the snapshot
     spyi_snapshot_part grads[2];
 } spyi_snapshot;
 
@@ -26,8 +26,8 @@ static void spyi_snapshot_take(spyi_snapshot_part *to, const spy_tensor *from) {
     to->tensor.storage = &to->storage;
 }
 
-// The two functions return the first value that has the same tensor as value `i`, or the same storage. Values
-// that share a tensor share its copy.
+// Return the first value that has the same tensor as value `i`, or the same storage. Values that share a
+// tensor share its copy.
 static uint32_t spyi_first_of_tensor(const spyi_values *values, uint32_t i) {
     uint32_t j = 0;
     while (values->items[j].tensor != values->items[i].tensor) j++;
@@ -63,7 +63,7 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
     to->count = from->count;
     to->global_count = from->global_count;
     to->grad_count = from->grad_count;
-    to->options = from->options; // the options of the prepared call, which keeps them
+    to->options = from->options; // the options belong to the prepared call, which keeps them
     to->thread_count = from->thread_count;
     to->key_capacity = to->key_size = from->key_size;
     memcpy(to->key, from->key, from->key_size);
@@ -93,7 +93,7 @@ SPYI_FN bool spyi_copy_values(const spyi_values *from, spyi_values *to) {
             if (!snapshot) continue;
             spyi_snapshot_take(&snapshot->value, v->tensor);
             if (beside) snapshot->value.tensor.storage = beside->storage;
-            for (int g = 0; g < 2; g++) { // one tensor for both gradients has one copy
+            for (int g = 0; g < 2; g++) { // if one tensor is both gradients, it has one copy
                 const spy_tensor *grad = v->tensor->grads[g];
                 bool second = g == 1 && grad == v->tensor->grads[0];
                 if (grad && !second) spyi_snapshot_take(&snapshot->grads[g], grad);

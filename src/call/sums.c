@@ -1,5 +1,6 @@
-// Exact sums of gradients, of textures and of networks' weights, for calls that are deterministic. The kernel adds whole numbers of 128 bits, which
-// give the same bits in each order, and a second call adds them to the gradients.
+// Exact sums of gradients of textures and of networks' weights, for calls that are deterministic. The kernel
+// adds integers of 128 bits, which give the same bits in each order, and a second call adds them to the
+// gradients.
 #include "api/gradient.h"
 #include "call/call.h"
 #include "data/tensor.h"
@@ -20,7 +21,7 @@ SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed) {
     return count;
 }
 
-// Returns the function that adds sums to gradients; NULL means that the error has been reported.
+// Returns the function that adds sums to gradients. NULL means that an error has been reported.
 static spy_function *spyi_sums_function(spy_device *device, const char *name) {
     spy_module_desc desc;
     if (spyi_enter(device, SPYI_KIND_DEVICE, name) != SPY_OK) return NULL;

@@ -1,5 +1,6 @@
-// The targets of a draw: checks of formats, uses and sizes against each other and against what the fragment function
-// returns. Also fills the members of the work, of the pipeline's state and of the uses that depend on them.
+// The targets of a draw: checks formats, uses and sizes against each other and against the results of the
+// fragment function. Also fills the members of the work, of the pipeline's state and of the uses that depend
+// on them.
 #include "call/raster.h"
 
 #define SPYI_TARGET_HOW (SPYI_USE_ATTACHMENT | SPYI_USE_READS | SPYI_USE_WRITES)
@@ -37,7 +38,8 @@ static spy_status spyi_check_target(uint32_t i, const char *member, const spy_te
     return SPY_OK;
 }
 
-// Says what the checks of a target look at: all of it that is not its size. Never 0.
+// Returns a number for the properties of a texture that the checks of a target read, except for its size.
+// Never 0.
 static uint32_t spyi_target_form(const spy_texture *t) {
     const uint32_t uses = SPY_TEXTURE_USAGE_DEPTH_TARGET | SPY_TEXTURE_USAGE_COLOR_TARGET;
     uint32_t form = 1u + (uint32_t)t->part.type;
@@ -48,8 +50,8 @@ static uint32_t spyi_target_form(const spy_texture *t) {
                                                                            : 2u << 24);
 }
 
-// Checks what is true of each target, notes its use, and gives its view. `i` SPYI_MOST_TARGETS: the depth target.
-// *checked: an equal texture has passed all checks that do not depend on the other targets.
+// Makes the checks of each single target, notes its use, and gives its view. `i` is SPYI_MOST_TARGETS for the
+// depth target. *checked: an equal texture has passed all checks that do not depend on the other targets.
 static spy_status spyi_draw_one_target(spyi_drawing *d, uint32_t i, const char *member, spy_texture *t,
                                        uint64_t *view, bool *checked, spyi_text *error) {
     *checked = false;
@@ -121,7 +123,7 @@ static spy_status spyi_check_output_for(const spyi_drawing *d, uint32_t i, const
     const spyi_varying *out = NULL;
     for (uint32_t k = 0; k < part->stage.outputs.count; k++)
         if (part->stage.outputs.items[k].location == i) out = &part->stage.outputs.items[k];
-    if (!out && d->desc->draw_nothing) return SPY_OK; // the target is only cleared
+    if (!out && d->desc->draw_nothing) return SPY_OK; // the draw only clears the target
     if (d->raster->blends[i].keeps == 15) return SPY_OK;
     if (!out) {
         spyi_bad_target(i, "texture", t, "", error);
@@ -186,7 +188,7 @@ static spy_status spyi_draw_color(spyi_drawing *d, uint32_t i, bool *first, spyi
     if (status == SPY_OK && !checked) {
         status = spyi_check_output_for(d, i, target->texture, error);
         if (status == SPY_OK) status = spyi_check_blending(d, i, target->texture, error);
-        if (status == SPY_OK && !d->desc->draw_nothing) // else the output may be missing
+        if (status == SPY_OK && !d->desc->draw_nothing) // otherwise the output may be missing
             d->raster->checked_forms[i] = target->texture->target_form;
     }
     if (status != SPY_OK) return status;
@@ -245,7 +247,7 @@ static spy_status spyi_draw_area(spyi_drawing *d, spyi_text *error) {
     uint64_t given_bits[3], any = s->width;
     memcpy(given_bits, v, sizeof given_bits);
     for (int i = 0; i < 3; i++) any |= given_bits[i];
-    if (!any) return SPY_OK; // all of the targets
+    if (!any) return SPY_OK; // no scissor: all of the targets
     if (v->width != 0) {
         const float given[4] = { v->x, v->y, v->width, v->height };
         memcpy(w->viewport, given, sizeof given);

@@ -1,5 +1,5 @@
-// The memory that a running call makes for itself: uploads of host arrays that are run over, new tensors, and
-// room for results in host memory.
+// Makes the memory of a running call: uploads of host arrays that the call runs over, new tensors, and room
+// for results in host memory.
 #include "call/run.h"
 
 SPYI_FN void spyi_free_made(spyi_run_state *s, bool keep_new) {
@@ -21,7 +21,7 @@ SPYI_FN void spyi_describe_made(const spyi_run_state *s, uint32_t i, spyi_made *
             (char *)s->device->readback->chunk.mapped + s->device->readback->offset + s->readback_offset[i];
 }
 
-// Lets the leaf's kind make its memory.
+// Has the leaf's kind make its memory.
 static spy_status spyi_make_leaf(spyi_run_state *s, uint32_t i, spyi_text *error) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_made made;
@@ -54,13 +54,14 @@ static spy_status spyi_make_readback(spyi_run_state *s, spyi_text *error) {
         s->waits = true;
     }
     if (!s->waits || size == 0) return SPY_OK;
-    if (device->readback_submit) { // the GPU may still write an interrupted call's results
+    if (device->readback_submit) { // the GPU may still write the results of an interrupted call
         spy_status status = spyi_wait_for_results(device, device->readback_submit, error);
         if (status != SPY_OK) return status;
         device->readback_submit = 0;
     }
     if (device->readback && device->readback->size < size) {
-        spyi_pool_give(device, device->readback); // every call that uses it waits, so the GPU is done with it
+        spyi_pool_give(device, device->readback); // every call that uses the buffer waits, so the GPU does
+                                                  // not use it any more
         device->readback = NULL;
     }
     spy_status status = SPY_OK;

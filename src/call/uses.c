@@ -13,7 +13,7 @@ SPYI_FN void spyi_unite_uses(spyi_use *uses, uint32_t first, uint32_t count) {
     }
 }
 
-// Adds the uses of a texture to the first `count`; returns their number with it.
+// Adds the uses of a texture behind the first `count` uses; returns the new number of uses.
 static uint32_t spyi_collect_resource(const spyi_run_state *s, const spyi_memory_access *access,
                                       spyi_use *uses, uint32_t count) {
     const spyi_value *v = &s->values->items[access->number];
@@ -37,7 +37,7 @@ SPYI_FN uint32_t spyi_collect_uses(const spyi_run_state *s, const spyi_variant *
         }
     }
     if (variant->resources) {
-        count = 0; // memory first, then textures, which have as many uses as parts
+        count = 0; // memory comes first, then textures, which have a use for each part
         for (uint32_t i = 0; i < variant->access_count; i++)
             if (!variant->accesses[i].resource) uses[count++] = uses[i];
         for (uint32_t i = 0; i < variant->access_count; i++)

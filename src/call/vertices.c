@@ -1,5 +1,5 @@
-// Where the vertices of a draw come from: attributes by name or by explicit layouts, indices, counts that the GPU
-// reads; and how many vertices and instances are drawn.
+// The sources of a draw's vertices: attributes by name or by explicit layouts, indices, and counts that the
+// GPU reads; and the numbers of vertices and instances.
 #include "call/raster.h"
 
 #define SPYI_MOST_VERTEX_STRIDE 2048u // bytes; each device supports a stride of this size
@@ -49,7 +49,7 @@ static bool spyi_is_plain_input(const spyi_type *type) {
            spyi_vertex_class(type->scalar) != 0;
 }
 
-// Appends "'normal' (NORMAL, float3)".
+// Appends the description of an input: "'normal' (NORMAL, float3)".
 static void spyi_input_text(const spyi_varying *v, spyi_text *out) {
     spyi_text_add(out, "'%s' (", v->name);
     if (v->semantic[0] && v->semantic_index) spyi_text_add(out, "%s%u, ", v->semantic, v->semantic_index);
@@ -69,7 +69,7 @@ static spy_status spyi_add_attribute(spyi_raster_state *s, const spyi_varying *v
                                      spy_format format, uint32_t offset, spyi_text *error) {
     if (s->attribute_count == SPYI_MOST_ATTRIBUTES) return spyi_too_many_attributes(error);
     spyi_raster_attribute *a = &s->attributes[s->attribute_count++];
-    memset(a, 0, sizeof *a); // it is compared with its padding
+    memset(a, 0, sizeof *a); // zeroed, because it is compared including its padding
     a->location = (uint8_t)v->location;
     a->buffer = (uint8_t)buffer;
     a->format = (uint8_t)format;
@@ -132,14 +132,14 @@ SPYI_FN bool spyi_is_attribute(const spy_raster *raster, const char *name) {
 
 // A view of a tensor as a list of scalars or vectors.
 typedef struct spyi_elements {
-    uint64_t count, stride; // bytes
+    uint64_t count, stride; // the number of values, and bytes from one to the next
 } spyi_elements;
 
-// Returns whether the tensor is a list of such values.
+// Returns whether the tensor is a list of scalars or vectors of the type.
 static bool spyi_elements_of(const spy_tensor *t, const spyi_type *input, spyi_elements *out) {
     const spyi_type *e = t->type;
     uint32_t rank = t->shape.rank, last = rank - 1,
-             wanted = 0; // trailing dimensions that belong to one value
+             wanted = 0; // the number of trailing dimensions that belong to one value
     int64_t pack = 1;
     if (e->kind == SPYI_TYPE_SCALAR && input->kind == SPYI_TYPE_VECTOR) {
         if (rank < 1 || t->shape.dims[last] != input->columns ||
@@ -198,7 +198,7 @@ static const spyi_field *spyi_field_named(const spyi_type *type, const char *nam
     return NULL;
 }
 
-// Gives all inputs of one struct parameter from a tensor of such structs.
+// Takes all inputs of one struct parameter from a tensor of such structs.
 static spy_status spyi_attributes_of_structs(spyi_drawing *d, uint32_t param, const char *name,
                                              const spy_tensor *t, bool *given, spyi_text *error) {
     const spyi_varyings *inputs = &d->raster->parts[SPYI_RASTER_VERTEX].stage.inputs;
@@ -349,8 +349,8 @@ static const char *const spyi_buffer_names[SPY_MOST_VERTEX_BUFFERS] = {
     "vertex_buffers[12]", "vertex_buffers[13]", "vertex_buffers[14]", "vertex_buffers[15]"
 };
 
-// Adds each buffer that some input needs once. `ends` has for each buffer the end of the bytes that are read
-// of an element.
+// Adds each buffer once that some input needs. `ends` has, for each buffer, the end of the bytes that are
+// read of an element.
 static spy_status spyi_take_buffers(spyi_drawing *d, const uint32_t *ends, uint8_t *numbers,
                                     spyi_text *error) {
     for (uint32_t i = 0; i < d->raster->layout_count; i++) {
@@ -402,7 +402,7 @@ static spy_status spyi_listed_attributes(spyi_drawing *d, spyi_text *error) {
 
 // >>indices and counts
 
-// Checks a tensor whose bytes the GPU reads; gives its number of bytes from `offset` on.
+// Checks a tensor whose bytes the GPU reads; *size receives its number of bytes from `offset` on.
 static spy_status spyi_draw_bytes(spyi_drawing *d, const char *name, const spy_tensor *t, uint64_t offset,
                                   uint32_t grid, uint64_t *bytes, spyi_text *error) {
     if (!spyi_is_on(d->device, t, SPYI_KIND_TENSOR)) {
@@ -484,7 +484,7 @@ static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text 
     w->instance_count = desc->instance_count ? desc->instance_count : 1;
     w->count = desc->vertex_count;
     if (desc->draw_nothing || desc->indirect) {
-        w->count = desc->draw_nothing ? 0 : 1; // with indirect counts only whether it is 0 matters
+        w->count = desc->draw_nothing ? 0 : 1; // with indirect counts it only matters whether this is 0
         return SPY_OK;
     }
     if (!w->count && have == UINT64_MAX) {

@@ -1,16 +1,17 @@
-// Decides how many elements a thread takes: neighbours as vectors, where every leaf allows it, a part of a tile, where
-// some leaves lie across the others, several elements one group apart, or one element. The table at the end of the file
-// has a row for each of these ways.
+// Decides which elements a thread takes: neighbours as vectors, if every leaf allows it; a part of a tile, if
+// some leaves lie across the others; several elements one group apart; or one element. The table at the end
+// of the file has a row for each of these ways.
 #include "call/launch.h"
 #include "data/scalars.h"
 
-#define SPYI_WIDE_BYTES                                                                                      \
-    256 // most bytes of one thread's elements over all leaves in wide variants: they lie in registers
+// The most bytes of one thread's elements over all leaves in wide variants, because they lie in registers.
+#define SPYI_WIDE_BYTES 256
 #define SPYI_UNROLL_FROM ((int64_t)1 << 20) // least elements of a call whose threads take several
 
-// Teams: a thread has several units in flight, of at most SPYI_UNITS_BYTES over all leaves, in calls of at least
-// SPYI_UNITS_FROM elements whose sums have at most SPYI_UNITS_SCALARS scalars. The code has each element of a step
-// once, and derivatives can be long: their steps have at most SPYI_UNITS_DERIVATIVES elements.
+// Teams: a thread has several units in flight, of at most SPYI_UNITS_BYTES over all leaves, in calls of at
+// least SPYI_UNITS_FROM elements whose sums have at most SPYI_UNITS_SCALARS scalars. The code is repeated for
+// each element of a step, and derivatives can be long: their steps have at most SPYI_UNITS_DERIVATIVES
+// elements.
 #define SPYI_UNITS_BYTES SPYI_TUNED("BYTES", 64)
 #define SPYI_UNITS_WIDE SPYI_TUNED("WIDE", 2) // most units of vectors
 #define SPYI_UNITS_MOST SPYI_TUNED("MOST", 8) // most units of one element
@@ -23,26 +24,27 @@
 // A way in which a thread takes elements.
 typedef struct spyi_way spyi_way;
 
-// What a way makes of a launch: the code that is emitted for it follows from these members of the variant's key.
+// The choices of a way for a launch: these members of the variant's key, from which the emitted code follows.
 typedef struct spyi_way_taken {
     uint32_t width, unroll, tile, turn;
-    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // of each leaf
+    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // the walk of each leaf
 } spyi_way_taken;
 
 struct spyi_way {
-    // Condition: returns whether the launch allows the way (NULL: each launch does), and then sets the members of
-    // *taken that differ from those of one element a thread. `width`: how many elements, of the ways that take vectors.
+    // Returns whether the launch allows the way (NULL means each launch does), and sets the members of *taken
+    // that differ from those of the way with one element for each thread. `width` is the number of elements,
+    // for ways that take vectors.
     bool (*allows)(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
                    const spyi_way *way, spyi_way_taken *taken);
     uint32_t (*width)(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits);
     bool crosses; // a thread's elements may run on from one row to the next
-    // Accesses of memory for 16 neighbouring elements of one scalar, of the smallest type for which the way is
-    // meant. Of the ways that a launch allows, that with the lowest cost is taken.
+    // Memory accesses for 16 neighbouring elements of one scalar, of the smallest type for which the way is
+    // meant. Of the ways that a launch allows, the one with the lowest cost is taken.
     uint32_t cost;
 };
 
-// Makes the strides of a leaf that is loaded as vectors of `width` elements along a dimension count vectors. Its last
-// vector is read as a whole.
+// Converts the strides of a leaf that is loaded as vectors of `width` elements along a dimension to strides
+// in vectors. Its last vector is read completely.
 static void spyi_take_vectors(const spyi_launch *launch, spyi_launch_leaf *at, uint32_t along,
                               uint32_t width) {
     for (uint32_t d = 0; d < launch->rank; d++)
@@ -78,12 +80,13 @@ static bool spyi_wide_allows(const spyi_bound *b, const spyi_launch *launch, con
     uint8_t *walk = taken->walk;
     int64_t from = limits->profile.prefers_bindings
                        ? 2 * SPYI_LANES
-                       : (int64_t)16384 * width; // with fewer elements a GPU needs the threads more
+                       : (int64_t)16384 * width; // with fewer elements a GPU needs more threads instead
     if (launch->rank == 0 || launch->count < from) return false;
     if (launch->rank > 1 && !crosses && launch->dims[launch->rank - 1] % width) return false;
     if (crosses && (launch->rank < 2 || b->mode || launch->key.reordered)) return false;
     bool outputs = false, row = true; // row: all leaves are linear
-    size_t bytes = 0, largest = 0;    // bytes: an element over all leaves; largest: a scalar
+    size_t bytes = 0, largest = 0;    // bytes: size of an element over all leaves; largest: size of the
+                                      // largest scalar
     for (uint32_t i = 0; i < b->leaf_count; i++) {
         const spyi_leaf *leaf = &b->leaves[i];
         if (!spyi_is_walked(b, launch, i) || walk[i] == SPYI_WALK_UNIFORM) continue;
@@ -112,8 +115,8 @@ static bool spyi_wide_allows(const spyi_bound *b, const spyi_launch *launch, con
     return true;
 }
 
-// Returns the elements that fill 16 bytes of the smallest scalars, on targets that load small scalars so;
-// elsewhere SPYI_LANES.
+// Returns the number of the smallest scalars that fill 16 bytes, on targets that load small scalars in this
+// way; on others SPYI_LANES.
 static uint32_t spyi_widest(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
     uint32_t smallest = 4;
     if (!spyi_rules_of(limits->profile.target)->packs_words) return SPYI_LANES;
@@ -150,16 +153,16 @@ static bool spyi_several_allows(const spyi_bound *b, const spyi_launch *launch, 
 
 // >>tiles
 
-// Elements of a tile along each of its dimensions: 32 floats are 128 bytes, four sectors of a cache line on NVIDIA. Twice as
-// many where threads take eight small scalars.
+// The elements of a tile along each of its dimensions: 32 floats are 128 bytes, four sectors of a cache line
+// on NVIDIA. Twice as many where threads take eight small scalars.
 #define SPYI_TILE_SIDE 32u
-#define SPYI_TILE_THREADS 256u // of a group
-#define SPYI_TILE_BYTES                                                                                      \
-    16384u // most groupshared memory of a group: each device has it, and eight groups find room
-#define SPYI_TILE_LEAST                                                                                      \
-    16 // least size of each of the two dimensions; smaller ones leave most of a tile empty
-#define SPYI_TILE_APART                                                                                      \
-    32 // bytes between elements from which each is an access of its own: a sector on NVIDIA
+#define SPYI_TILE_THREADS 256u // threads of a group that has a tile
+// The most groupshared memory of a group with a tile, which each device has, and which leaves room for eight groups.
+#define SPYI_TILE_BYTES 16384u
+// The least size of each of the two dimensions of a tile; with smaller ones most of a tile is empty.
+#define SPYI_TILE_LEAST 16
+// The distance in bytes from which on each element is an access of its own: a sector on NVIDIA.
+#define SPYI_TILE_APART 32
 
 // Returns whether the leaf's elements are neighbours along dimension `dim`, and lie apart along the last one.
 static bool spyi_lies_across(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
@@ -176,8 +179,8 @@ static bool spyi_lies_across(const spyi_bound *b, const spyi_launch *launch, con
     return at->strides[dim] == 1 && (step < 0 ? -step : step) * at->memory_size >= SPYI_TILE_APART;
 }
 
-// Finds the dimension along which most bytes of an element lie that are apart along the last dimension. Returns the last
-// one if there is none.
+// Finds the dimension along which most bytes of an element are neighbours that are apart along the last
+// dimension. Returns the last one if there is none.
 static uint32_t spyi_turned_dimension(const spyi_bound *b, const spyi_launch *launch,
                                       const spyi_limits *limits) {
     uint32_t last = launch->rank - 1, found = last, most = 0;
@@ -222,13 +225,15 @@ static bool spyi_tiled_allows(const spyi_bound *b, const spyi_launch *launch, co
         uint8_t flags = taken->walk[i] & (uint8_t)~SPYI_WALK_MASK;
         if (!spyi_is_walked(b, launch, i)) continue;
         if ((at->end - at->begin) / at->memory_size >= (uint64_t)1 << 31)
-            return false; // needs 64-bit offsets
+            return false; // the tile would need 64-bit offsets
         if (taken->walk[i] == SPYI_WALK_UNIFORM && !leaf->out) continue;
         if (width > 1 && (leaf->type->kind != SPYI_TYPE_SCALAR || (flags & SPYI_WALK_GATHER))) return false;
         uint32_t bytes = (tile + (at->memory_size < 4 ? 4 / at->memory_size : 1)) * tile * at->memory_size;
         bool turned = spyi_lies_across(b, launch, limits, i, turn);
         if (turned && shared + bytes > SPYI_TILE_BYTES) {
-            if (spyi_has_twin(b, launch, i)) return false; // both must be walked in the same way (overlap.c)
+            if (spyi_has_twin(b, launch, i))
+                return false; // both leaves must be walked in the same way
+                              // (overlap.c)
             turned = false;
         }
         bool inner = !turned && at->strides[last] == 1;
@@ -242,7 +247,7 @@ static bool spyi_tiled_allows(const spyi_bound *b, const spyi_launch *launch, co
                                             : at->strides[last] == 0 ? SPYI_WALK_STILL
                                                                      : SPYI_WALK_STRIDED));
     }
-    if (shared == 0) return false; // none has room
+    if (shared == 0) return false; // no leaf fits into groupshared memory
     taken->width = width;
     taken->tile = tile;
     taken->turn = turn;
@@ -250,16 +255,16 @@ static bool spyi_tiled_allows(const spyi_bound *b, const spyi_launch *launch, co
     return true;
 }
 
-// Returns the elements of a thread's row in a tile of vectors: eight small scalars, which are 8 or 16 bytes, or four.
+// Returns the number of elements of a thread's row in a tile of vectors: eight small scalars, which are 8 or
+// 16 bytes, or four.
 static uint32_t spyi_tile_lanes(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits) {
     return spyi_widest(b, launch, limits) > SPYI_LANES ? 2 * SPYI_LANES : SPYI_LANES;
 }
 
-// A launch that allows tiles has a leaf of which each element is an access of its own in the other ways.
-//
-// Several elements a group apart have as many accesses as one element a thread, of which four are under way.
+// If a launch allows tiles, one of its leaves has an access for each element in the other ways. The way of
+// several elements a group apart has as many accesses as the way of one element, of which four are under way.
 static const spyi_way spyi_ways[] = {
-    // condition, elements, across rows, cost
+    // The columns are: condition, number of elements, whether elements cross rows, cost.
     { spyi_tiled_allows, spyi_tile_lanes, false, 1 }, // a part of a tile, by vectors
     { spyi_tiled_allows, NULL, false, 1 },            // a part of a tile, element by element
     { spyi_wide_allows, spyi_widest, false, 1 },      // vectors that fill 16 bytes with small scalars
@@ -269,7 +274,7 @@ static const spyi_way spyi_ways[] = {
     { NULL, NULL, false, 16 },                        // one element
 };
 
-// Lets the kernel number its elements by the strides of their coordinates, where it asks for numbers.
+// Makes the kernel number its elements by the strides of their coordinates, if it uses the numbers.
 static void spyi_number_elements(const spyi_bound *b, spyi_launch *launch) {
     int64_t stride = 1;
     launch->key.reordered = b->uses_library || b->call_info;
@@ -286,8 +291,7 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
     best_taken.width = best_taken.unroll = 1;
     best_taken.tile = best_taken.turn = 0;
     for (const spyi_way *way = spyi_ways; way < spyi_ways + count; way++) {
-        if (way->cost >= best->cost || b->whole_warps)
-            continue; // a network works on an element of each thread
+        if (way->cost >= best->cost || b->whole_warps) continue; // a network needs an element for each thread
         taken.width = taken.unroll = 1;
         taken.tile = taken.turn = 0;
         memcpy(taken.walk, launch->key.walk, sizeof taken.walk);
@@ -313,8 +317,8 @@ SPYI_FN void spyi_launch_width(const spyi_bound *b, const spyi_limits *limits, s
 
 // >>teams
 
-// Decides how many neighbours a unit of a team's thread has (emit/team.c): as many as one access holds, where the
-// elements of a sum are neighbours and all leaves that are loaded allow vectors, or one.
+// Decides how many neighbours a unit of a team's thread has (emit/team.c): as many as one access holds, if
+// the elements of a sum are neighbours and all leaves that are loaded allow vectors, otherwise one.
 static uint32_t spyi_unit_width(const spyi_bound *b, const spyi_launch *launch, const spyi_limits *limits,
                                 uint32_t per_thread, spyi_way_taken *taken) {
     const uint32_t width = spyi_widest(b, launch, limits);
@@ -348,7 +352,7 @@ SPYI_FN void spyi_launch_units(const spyi_bound *b, const spyi_limits *limits, s
                    team = spyi_team_size(&launch->key, group);
     const uint32_t length = launch->length < launch->each ? launch->length : launch->each;
     uint32_t scalars = 0, units = 1, most, width = 1;
-    size_t bytes = 0; // of one unit, over all leaves
+    size_t bytes = 0; // the bytes of one unit, over all leaves
     spyi_way_taken taken;
     if (launch->key.together || (!cpu && launch->count < SPYI_UNITS_FROM)) return;
     memcpy(taken.walk, launch->key.walk, sizeof taken.walk);

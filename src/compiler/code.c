@@ -6,7 +6,7 @@
 // versions as resident memory over 300 kernels (tests/unit/test_compiler.c prints it).
 enum { SPYI_SL_KERNEL_KIB = 700 };
 
-// Lists the code's shader parameters and gives them the bindings that backends expect. On false the code is
+// Lists the code's shader parameters and gives them the bindings that backends expect. On failure the code is
 // freed.
 static bool spyi_code_place(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_code *code,
                             spyi_text *messages) {
@@ -167,8 +167,8 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     uint32_t failed = spyi_failed_allocations();
     bool adds = spyi_source_add_imports(unit->compiler, NULL, path, &content, &adapted);
     spyi_sl_module *module = NULL;
-    if (spyi_failed_allocations() == failed) // otherwise a part of the text would be loaded under the
-                                             // module's name
+    if (spyi_failed_allocations() == failed) // after a failed allocation a part of the text would be loaded
+                                             // under the module's name
         module = spyi_sl_load_source(session, module_name, path, adds ? spyi_text_str(&adapted) : source,
                                      &diagnostics);
     spyi_text_free(&adapted);
@@ -249,7 +249,7 @@ typedef struct spyi_code_task {
     spyi_conformances conformances;
     spyi_code *code;
     spyi_text messages;
-    bool good, refused; // refused: because a function has no derivative
+    bool good, refused; // refused: a function has no derivative
 } spyi_code_task;
 
 static bool spyi_code_try(spyi_unit *unit, spyi_sl_live *live, spyi_code_task *t, const char *name,
@@ -274,7 +274,7 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
     spyi_code_import_all(unit, live, t->source, &all);
     spyi_text_add(&name, "%s_imports", t->name);
     t->good = spyi_code_try(unit, live, t, spyi_text_str(&name), spyi_text_str(&all), &ignored);
-    if (t->good) spyi_text_clear(&t->messages); // else the first attempt's messages are shown
+    if (t->good) spyi_text_clear(&t->messages); // otherwise the messages of the first attempt are shown
     spyi_text_free(&name);
     spyi_text_free(&all);
     spyi_text_free(&ignored);
@@ -282,8 +282,8 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
 
 typedef struct spyi_code_answer {
     spyi_code *code;
-    bool named;      // the question names the kernel's text by its hash, because packs do not have the text
-    spyi_entry *own; // NULL for a generated kernel
+    bool named;      // the question has a hash of the kernel's text, because packs do not have the text
+    spyi_entry *own; // the entry point of the user's module; NULL for a generated kernel
 } spyi_code_answer;
 
 static void spyi_code_fields(spyi_stream *r, void *answer) {
@@ -342,7 +342,7 @@ spy_status spyi_unit_compile_own(spyi_unit *unit, const char *kernel_name, const
         return SPY_OK;
     }
     spyi_code_free(code);
-    if (own) *own = before; // what was read of a damaged answer
+    if (own) *own = before; // removes the fields that were read of a damaged answer
     // The module's name contains a hash of its text, so the same text has the same name and the same code
     // hash.
     uint64_t id = spyi_hash(source, strlen(source), 0);

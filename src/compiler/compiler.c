@@ -1,4 +1,4 @@
-// Compilers: what all units of a device share, and the library that the first unit opens.
+// Compilers: the state that all units of a device share, and the library that the first unit opens.
 #include "base/store.h"
 #include "compiler/target.h"
 
@@ -24,7 +24,8 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->ctx = ctx;
     c->types = types;
     c->rules = spyi_rules_of(desc->target);
-    c->target = SPYI_HAS_COMPILER ? spyi_code_targets[desc->target]() : NULL; // a pack has what it made
+    // A build without a compiler takes all code from a pack.
+    c->target = SPYI_HAS_COMPILER ? spyi_code_targets[desc->target]() : NULL;
     c->library_path = spyi_strdup(desc->library_path);
     c->library_paths = spyi_sl_copy_strings(desc->library_paths, desc->library_path_count);
     c->library_path_count = c->library_paths ? desc->library_path_count : 0;
@@ -96,7 +97,7 @@ SPYI_FN spy_status spyi_compiler_ready(spyi_compiler *c, spyi_text *error) {
     ready = c->library != NULL;
     c->library = library;
     spyi_global_unlock();
-    if (ready) { // another thread opened the library in the meantime
+    if (ready) { // another thread has opened the library in the meantime
         spyi_sl_release();
         return SPY_OK;
     }

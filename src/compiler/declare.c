@@ -1,6 +1,6 @@
-// Builds the tree of a module's declarations from libslang's, without what Slang adds itself, and with types,
-// values and source locations. Kinds that libslang does not name (interfaces, properties, aliases) are
-// recognised by their members.
+// Builds the tree of a module's declarations from libslang's tree, without the declarations that Slang adds
+// itself, and with types, values and source locations. Kinds that libslang does not name (interfaces,
+// properties, aliases) are recognised by their members.
 #include "compiler/declare.h"
 #include "compiler/memo.h"
 
@@ -23,7 +23,8 @@ SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_n
     free(nodes->items);
 }
 
-// libslang knows source locations only as long as the session that read the text.
+// Sets the node's path and source location, which libslang knows only as long as the session that read the
+// text.
 SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
                            spy_decl *node) {
     spyi_sl_session *session = b->live->session;
@@ -70,7 +71,7 @@ static void spyi_sl_meet_type(spyi_sl_builder *b, spyi_sl_type *slang) {
     else b->to->failed = true;
 }
 
-// Adds a struct, enum, interface or class. `slang`: its type; NULL where libslang does not give it.
+// Adds a struct, enum, interface or class. `slang` is its type; NULL if libslang does not give it.
 static void spyi_sl_type_node(spyi_sl_builder *b, spy_decl_kind kind, spyi_sl_decl *decl, spyi_sl_type *slang,
                               spyi_sl_generic *generic, const char *name, const spyi_sl_scope *scope,
                               spyi_sl_nodes *out) {
@@ -147,7 +148,7 @@ static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const 
             spyi_sl_variable *value = lib->spReflectionFunction_GetParameter(f, 0);
             type = value ? lib->spReflectionVariable_GetType(value) : NULL;
         }
-        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_FLAG_SETTER; // "ref" is getter and setter
+        if (strcmp(own, "get") != 0) node.flags |= SPY_DECL_FLAG_SETTER; // "ref" is both getter and setter
         if (type) node.type = spyi_sl_type_info_of(b, type);
     }
     spyi_text text = { NULL, 0, 0 };
@@ -165,7 +166,7 @@ static void spyi_sl_property_node(spyi_sl_builder *b, spyi_sl_decl *decl, const 
     spyi_sl_push(b, out, &node);
 }
 
-// Returns whether it is an attribute: for each struct NameAttribute Slang also declares Name.
+// Returns whether the declaration is an attribute: for each struct NameAttribute Slang also declares Name.
 static bool spyi_sl_is_attribute(spyi_sl_builder *b, const char *name, const spyi_sl_scope *scope) {
     spyi_text twin = { NULL, 0, 0 };
     spyi_text_add(&twin, "%sAttribute", name);
@@ -199,7 +200,7 @@ static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_s
         return;
     }
     spyi_text_add(&path, "%s%s%s", scope->path, *scope->path ? "::" : "", name);
-    // The name of a generic without arguments is no type.
+    // A generic type without arguments has no type by its name.
     spyi_sl_type *slang = b->open ? NULL : spyi_sl_type_named(b->unit, b->live, spyi_text_str(&path));
     if (slang) spyi_sl_full_name(b->unit, slang, &full);
     for (char *p = full.data; p && *p; ++p) // "ns.Name" and "ns::Name" mean the same
@@ -209,7 +210,7 @@ static void spyi_sl_declare_other(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_s
     if (spyi_sl_child_named(b, decl, "This")) {
         spyi_sl_type_node(b, SPY_DECL_KIND_INTERFACE, decl, slang, generic, name, scope, out);
     } else if (spyi_sl_is_attribute(b, name, scope)) {
-        // the tree has its struct already
+        // the tree already has its struct
     } else if (own_type && b->lib->spReflectionType_GetKind(slang) == 0 &&
                scope->kind != SPY_DECL_KIND_INTERFACE) {
         spyi_sl_type_node(b, SPY_DECL_KIND_OTHER, decl, slang, generic, name, scope, out);
@@ -234,7 +235,9 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
     unsigned kind = lib->spReflectionDecl_getKind(decl);
     bool unnamed = !name || !*name;
     if (unnamed != extensions) return;
-    if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0) return; // Slang added it
+    if (!unnamed && strchr(name, '$') && strcmp(name, "$init") != 0)
+        return; // Slang has added this
+                // declaration
     // castToGeneric() crashes on declarations of other kinds.
     spyi_sl_generic *generic =
         kind == SPYI_SL_DECL_GENERIC ? lib->spReflectionDecl_castToGeneric(decl) : NULL;
@@ -268,7 +271,8 @@ static void spyi_sl_declare(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_s
     if (generic) b->open--;
 }
 
-// Extensions come last, because their types are searched among the types found before.
+// Appends all declarations. Extensions come last, because their types are searched among the types found
+// before.
 SPYI_FN void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out) {
     unsigned count = b->lib->spReflectionDecl_getChildrenCount(scope->decl);
     if (scope->depth > SPYI_SL_DEEPEST_SCOPE) return;
@@ -382,7 +386,8 @@ static void spyi_sl_ask_type_info(spyi_unit *unit, spyi_sl_live *live, void *con
     spyi_sl_builder_close(&b);
 }
 
-// Takes the description of one type from the pack, in a small tree of its own, whose memory `to` takes over.
+// Copies the description of one type from the pack into a small tree of its own, whose memory `to` takes
+// over.
 static const spy_type_info *spyi_declarations_unpack(spyi_declarations *to, spyi_memo *m,
                                                      const spyi_type *type) {
     spyi_declarations *only = (spyi_declarations *)spyi_calloc(1, sizeof *only);

@@ -1,5 +1,5 @@
-// Shared by the files that build a tree of declarations: the tree's memory, and the state of the walk that
-// builds it.
+// Declarations for the files that build a tree of declarations: the tree's memory, and the state of the walk
+// that builds it.
 #ifndef SPYI_COMPILER_DECLARE_H
 #define SPYI_COMPILER_DECLARE_H
 
@@ -13,10 +13,10 @@ typedef struct spyi_sl_block {
 
 struct spyi_declarations {
     spyi_sl_block *blocks; // a list, the newest block first
-    bool failed;           // memory ran out: the tree is incomplete
+    bool failed;           // memory ran out, so the tree is incomplete
     spy_decl root;
-    spy_type_info **by_id;   // descriptions of types by spyi_type.id; NULL means none yet
-    const spyi_type **types; // these types
+    spy_type_info **by_id;   // descriptions of types by spyi_type.id; NULL means that there is none yet
+    const spyi_type **types; // the types of by_id
     uint32_t by_id_count;
 };
 
@@ -26,7 +26,7 @@ typedef struct spyi_sl_pending {
     const spyi_type *type;
     spyi_sl_type *slang;
     bool open;
-    uint32_t depth; // number of structs around the place where the type was found
+    uint32_t depth; // the number of structs around the position where the type was found
 } spyi_sl_pending;
 
 typedef struct spyi_sl_builder {
@@ -34,13 +34,13 @@ typedef struct spyi_sl_builder {
     spyi_unit *unit;
     const spyi_sl_library *lib;
     spyi_sl_live *live;
-    uint32_t open;  // number of generic declarations around the walk
-    uint32_t depth; // number of structs around the fields that are being listed
+    uint32_t open;  // the number of generic declarations around the walk
+    uint32_t depth; // the number of structs around the fields that are being listed
     spyi_sl_pending *pending;
     uint32_t pending_count, pending_capacity;
     spyi_sl_type **types; // Types that the walk has found so far; an extension's type is searched among them.
     uint32_t type_count, type_capacity;
-    // document.c: path and text of the file that was read last, and the offsets of its lines
+    // For document.c: path and text of the file that was read last, and the offsets of its lines.
     const char *source_path;
     spyi_text source;
     uint32_t *lines, line_count, line_capacity;
@@ -50,11 +50,11 @@ SPYI_FN void spyi_sl_builder_open(spyi_sl_builder *b, spyi_declarations *to, spy
                                   spyi_sl_live *live);
 SPYI_FN void spyi_sl_builder_close(spyi_sl_builder *b);
 
-// Returns zeroed memory that lives as long as the tree. Out of memory: returns NULL and sets to->failed.
+// Returns zeroed memory that lives as long as the tree. When out of memory, returns NULL and sets to->failed.
 SPYI_FN void *spyi_sl_take(spyi_declarations *to, size_t size);
-// A copy in the tree's memory; never NULL.
+// Returns a copy in the tree's memory; never NULL.
 SPYI_FN const char *spyi_sl_keep(spyi_declarations *to, const char *s);
-// The same for a text, which it frees.
+// Returns a copy of a spyi_text in the tree's memory, and frees the text.
 SPYI_FN const char *spyi_sl_keep_text(spyi_declarations *to, spyi_text *text);
 // Grows a list on the process allocator when it is full. Returns false when out of memory.
 SPYI_FN bool spyi_sl_grow(void **items, uint32_t *capacity, uint32_t count, size_t item_size);
@@ -81,7 +81,7 @@ SPYI_FN void spyi_sl_attributes(spyi_sl_builder *b, spyi_sl_attributed what, voi
 // Fills a node with the type, default value, modifiers and attributes of a variable, parameter, field or
 // generic value.
 SPYI_FN void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node);
-// Appends the constant as Slang writes it.
+// Appends the constant in Slang's spelling.
 SPYI_FN void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out);
 
 // document.c: returns the doc comment above line `number` (from 1) of a file; "" when there is none.
@@ -95,13 +95,13 @@ typedef struct spyi_sl_nodes {
 // The declaration that a walk is inside of, and whose children it lists.
 typedef struct spyi_sl_scope {
     spy_decl_kind kind;
-    const char *path;      // path of the declaration; "" at the root
-    const spyi_type *type; // a struct's type, which knows its fields' offsets; else NULL
+    const char *path;      // the path of the declaration; "" at the root
+    const spyi_type *type; // for a struct, its type, which knows its fields' offsets; otherwise NULL
     spyi_sl_decl *decl;
     int depth;
 } spyi_sl_scope;
 
-// declare.c: lists of nodes
+// declare.c: appends a node to a list.
 SPYI_FN void spyi_sl_push(spyi_sl_builder *b, spyi_sl_nodes *nodes, const spy_decl *node);
 // Makes the list the node's children, fields first.
 SPYI_FN void spyi_sl_give_children(spyi_sl_builder *b, spy_decl *node, spyi_sl_nodes *nodes);
@@ -112,7 +112,7 @@ SPYI_FN void spyi_sl_place(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl
 SPYI_FN void spyi_sl_declare_all(spyi_sl_builder *b, const spyi_sl_scope *scope, spyi_sl_nodes *out);
 SPYI_FN bool spyi_sl_is_property(spyi_sl_builder *b, spyi_sl_decl *decl);
 
-// declare_text.c: the Slang text of declarations
+// declare_text.c: writes the Slang text of declarations.
 SPYI_FN const char *spyi_sl_type_text(const spy_decl *node);
 // Appends the parameters without brackets (generics false), or the generic parameters in <> (true).
 SPYI_FN void spyi_sl_add_list(const spyi_sl_nodes *nodes, bool generics, spyi_text *out);
@@ -122,7 +122,7 @@ SPYI_FN const char *spyi_sl_function_text(spyi_sl_builder *b, const spy_decl *no
 SPYI_FN const char *spyi_sl_scope_text(spyi_sl_builder *b, const char *word, const spy_decl *node,
                                        const spyi_sl_nodes *nodes);
 
-// declare_function.c: nodes of generic parameters, functions and variables
+// declare_function.c: adds nodes of generic parameters, functions and variables.
 SPYI_FN void spyi_sl_generic_nodes(spyi_sl_builder *b, spyi_sl_generic *generic, const spyi_sl_scope *scope,
                                    spyi_sl_nodes *out);
 SPYI_FN void spyi_sl_function_node(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_generic *generic,
@@ -132,11 +132,12 @@ SPYI_FN void spyi_sl_declare_variable(spyi_sl_builder *b, spyi_sl_decl *decl, co
 SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, const char *path,
                                     spyi_sl_nodes *out);
 
-// declare_extension.c
+// declare_extension.c: adds the node of an extension.
 SPYI_FN void spyi_sl_extension_node(spyi_sl_builder *b, spyi_sl_decl *decl, const spyi_sl_scope *scope,
                                     spyi_sl_nodes *out);
 
-// declare_fields.c: the fields of spyi_declarations, without links between declarations and types
+// declare_fields.c: writes or reads the fields of spyi_declarations, without links between declarations and
+// types.
 SPYI_FN void spyi_sl_declarations_fields(spyi_stream *r, void *answer);
 
 #endif // SPYI_COMPILER_DECLARE_H

@@ -15,7 +15,7 @@ static bool spyi_sl_has_method(spyi_sl_builder *b, spyi_sl_type *type, const cha
 }
 
 // Returns the type that has the method: a type of the module found so far, or a built-in one. Inside a
-// generic declaration only generic types are tried: all types that implement I have the methods of
+// generic declaration only generic types are tried, because all types that implement I have the methods of
 // extension<T : I> T.
 static spyi_sl_type *spyi_sl_extended(spyi_sl_builder *b, const char *name, const spyi_sl_decl *method) {
     spyi_types *types = b->unit->compiler->types;
@@ -44,7 +44,7 @@ static bool spyi_sl_is_core_operator(spyi_sl_builder *b, spyi_sl_decl *decl) {
 
 // Returns whether an unnamed declaration is an extension: it has functions that are no derivatives, or
 // properties. *name becomes its first function whose name can be looked up, or NULL: libslang reads a name as
-// an expression and crashes on an operator's, "()".
+// an expression and crashes on an operator's name, "()".
 static bool spyi_sl_is_extension(spyi_sl_builder *b, spyi_sl_decl *decl, spyi_sl_decl **method,
                                  const char **name) {
     const spyi_sl_library *lib = b->lib;

@@ -6,14 +6,14 @@ enum { SPYI_SL_MOST_NODES = 1 << 20, SPYI_SL_DEEPEST_NODE = 64 };
 
 typedef struct spyi_sl_tree {
     spyi_declarations *to;
-    spy_type_info **infos; // by their number in the stream, in the order of first use
+    spy_type_info **infos; // descriptions by their number in the stream, in the order of first use
     uint32_t info_count, info_capacity;
     uint32_t depth;
 } spyi_sl_tree;
 
 static void spyi_sl_node_fields(spyi_stream *r, spyi_sl_tree *tree, spy_decl *node);
 
-// A text of the tree's memory; never NULL.
+// Writes or reads a text, which is in the tree's memory and never NULL.
 static void spyi_sl_tree_text(spyi_stream *r, spyi_sl_tree *tree, const char **text) {
     char *copy = (char *)(uintptr_t)*text;
     spyi_stream_text(r, &copy);
@@ -22,7 +22,7 @@ static void spyi_sl_tree_text(spyi_stream *r, spyi_sl_tree *tree, const char **t
     free(copy);
 }
 
-// Reading allocates the items in the tree's memory.
+// Writes or reads the number of items of a list. Reading allocates the items in the tree's memory.
 static void *spyi_sl_tree_list(spyi_stream *r, spyi_sl_tree *tree, uint32_t *count, const void *items,
                                size_t item_size) {
     spyi_stream_u32(r, count);
@@ -45,7 +45,7 @@ static void spyi_sl_size_fields(spyi_stream *r, size_t *size) {
 static void spyi_sl_info_new(spyi_stream *r, spyi_sl_tree *tree, spy_type_info *info);
 
 static void spyi_sl_info_fields(spyi_stream *r, spyi_sl_tree *tree, const spy_type_info **info) {
-    uint32_t number = 0; // the first is 1; 0 stands for NULL
+    uint32_t number = 0; // numbers begin with 1; 0 stands for NULL
     if (r->out && *info)
         for (number = 1; number <= tree->info_count && tree->infos[number - 1] != *info;) number++;
     spyi_stream_u32(r, &number);
@@ -145,7 +145,7 @@ SPYI_FN void spyi_sl_declarations_fields(spyi_stream *r, void *answer) {
     spyi_sl_tree tree = { to, NULL, 0, 0, 0 };
     uint32_t known = 0;
     spyi_sl_node_fields(r, &tree, &to->root);
-    // The number of types of the library that have descriptions, and then their identifiers.
+    // The number of the library's types that have descriptions, followed by their identifiers.
     for (uint32_t i = 0; r->out && i < to->by_id_count; i++) known += to->by_id[i] != NULL;
     spyi_stream_u32(r, &known);
     for (uint32_t i = 0, id = 0; i < known && r->status == SPY_OK; i++, id++) {

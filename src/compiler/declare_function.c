@@ -61,7 +61,7 @@ SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, con
     spyi_sl_push(b, out, &node);
 }
 
-// Sets stage and group size, when the function is an entry point of the module.
+// Sets stage and group size if the function is an entry point of the module.
 static void spyi_sl_entry(spyi_sl_builder *b, const spyi_sl_function *function, spy_decl *node) {
     spyi_sl_module *module = b->live->module;
     int32_t count = module->v->getDefinedEntryPointCount(module);

@@ -1,4 +1,4 @@
-// Writes the text of declarations as in Slang code.
+// Writes the text of declarations in Slang's spelling.
 #include "compiler/declare.h"
 
 SPYI_FN const char *spyi_sl_type_text(const spy_decl *node) {

@@ -1,5 +1,5 @@
-// The basis of the declaration tree: its memory, constants, attributes, variables, and types with their
-// fields.
+// The basic functions of the declaration tree: its memory, constants, attributes, variables, and types with
+// their fields.
 #include "compiler/declare.h"
 
 // >>memory
@@ -117,12 +117,12 @@ void spyi_sl_add_constant(const spy_constant *constant, spyi_text *out) {
     }
 }
 
-// Returns an attribute's argument. libslang gives integers as int and numbers as float: wider values are cut
-// off or missing.
+// Returns an attribute's argument. libslang gives integers as int and numbers as float, so wider values are
+// cut off or missing.
 static spy_constant spyi_sl_argument(spyi_sl_builder *b, spyi_sl_attribute *attribute, unsigned index) {
     const spyi_sl_library *lib = b->lib;
     spyi_sl_type *type = lib->spReflectionUserAttribute_GetArgumentType(attribute, index);
-    unsigned scalar = SPYI_SL_SCALAR_INT32; // for enums libslang gives no type
+    unsigned scalar = SPYI_SL_SCALAR_INT32; // libslang gives no type for enums
     int whole = 0;
     float number = 0;
     if (type && lib->spReflectionType_GetKind(type) == SPYI_SL_KIND_SCALAR)
@@ -217,7 +217,7 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
     spyi_sl_attributes(b, SPYI_SL_OF_VARIABLE, variable, node);
     if (!lib->spReflectionVariable_HasDefaultValue(variable)) return;
     node->flags |= SPY_DECL_FLAG_HAS_DEFAULT;
-    // Each of the two functions works for values of its own type only.
+    // libslang's function for floats works only for a float, and its function for ints only for an int.
     if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_sl_is_float(node->type->dtype)) {
         if (lib->spReflectionVariable_GetDefaultValueFloat(variable, &number) >= 0)
             node->value = spyi_sl_float_constant(number);
@@ -228,7 +228,10 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
 
 // >>types
 
-enum { SPYI_SL_DEEPEST_FIELD = 32 }; // stops at endless types: struct R<let N : int> { Ptr<R<N + 1>> p; }
+enum {
+    SPYI_SL_DEEPEST_FIELD = 32
+}; // stops at types without an end: struct R<let N : int> { Ptr<R<N + 1>>
+    // p; }
 
 static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kind) {
     switch (type->kind) {
@@ -261,8 +264,8 @@ static spy_type_kind spyi_sl_type_kind(const spyi_type *type, unsigned slang_kin
     }
 }
 
-// Finds the type that a pointer points to by the pointer's name, "Ptr<float, Access.ReadWrite, ...>":
-// libslang does not give it.
+// Finds the type that a pointer points to by the pointer's name, "Ptr<float, Access.ReadWrite, ...>", because
+// libslang does not give the type.
 static spyi_sl_type *spyi_sl_pointee(spyi_sl_builder *b, const char *name) {
     spyi_text text = { NULL, 0, 0 };
     int depth = 0;
@@ -343,7 +346,7 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
     if (spyi_sl_know_type(to, type) && to->by_id[type->id]) return to->by_id[type->id];
     spy_type_info *info = to->failed ? NULL : (spy_type_info *)spyi_sl_take(to, sizeof *info);
     if (!info) return &none;
-    // Set before its element is described, whose pointers may lead back to this type.
+    // Set before the description of the type's element, whose pointers may lead back to this type.
     to->by_id[type->id] = info;
     if (!slang && type->kind == SPYI_TYPE_OTHER) slang = spyi_sl_type_named(b->unit, b->live, type->name);
     else if (!slang) slang = spyi_sl_type_of(b->unit, b->live, type);
@@ -391,7 +394,7 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
             spyi_text_add(&text, "%s %s", fields[k].type ? fields[k].type->name : "?", fields[k].name);
             fields[k].text = spyi_sl_keep_text(b->to, &text);
         }
-        if (!fields) continue; // no fields, or the type uses its declaration's fields
+        if (!fields) continue; // the type has no fields, or it uses its declaration's fields
         p.info->fields = fields;
         p.info->field_count = count;
     }

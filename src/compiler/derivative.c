@@ -1,8 +1,8 @@
 // Finds out whether a function has a forward or backward derivative. Reflection does not tell: it shows one
 // mark for [Differentiable], [ForwardDifferentiable] and the attributes that name a derivative, and
-// [BackwardDerivativeOf] stands at another function. libslang accepts a kernel that differentiates a function
-// without derivative if the result leaves by an out parameter, as in our kernels: it takes the function for a
-// constant, or crashes. So a query that calls bwd_diff(function) or fwd_diff(function) is compiled.
+// [BackwardDerivativeOf] stands at another function. If a kernel differentiates a function without
+// derivative, libslang accepts it if the result is an out parameter, as in our kernels: it takes the function
+// for a constant, or crashes. So a query that calls bwd_diff(function) or fwd_diff(function) is compiled.
 #include "compiler/internal.h"
 
 static bool spyi_sl_is_differentiable(spyi_unit *unit, const spyi_type *type) {
@@ -36,7 +36,7 @@ static void spyi_sl_derivative_query(spyi_unit *unit, const spyi_signature *s, b
 }
 
 // Writes a query for a constructor or method: a differentiable function that returns the call's result.
-// bwd_diff takes no name of a constructor, and libslang crashes at bwd_diff of a module's method.
+// bwd_diff does not accept the name of a constructor, and libslang crashes at bwd_diff of a module's method.
 static void spyi_sl_return_query(spyi_unit *unit, const spyi_signature *s, spyi_text *out) {
     spyi_text call = { NULL, 0, 0 };
     bool method = s->callee == SPYI_CALLEE_METHOD;
@@ -69,8 +69,8 @@ static void spyi_sl_derivative_keep(spyi_unit *unit, uint64_t query) {
     unit->derivatives = kept;
 }
 
-// Returns whether the query of a marked function failed because it has no derivative. Other errors are the
-// query's own: some types cannot be written in a query, and the arguments may choose another overload.
+// Returns whether the query of a marked function failed because it has no derivative. Other errors come from
+// the query itself: some types cannot be written in a query, and the arguments may choose another overload.
 static bool spyi_sl_lacks_derivative(const spyi_signature *s, const char *why) {
     if (s->callee != SPYI_CALLEE_FUNCTION) return strstr(why, "E41022") != NULL;
     return (strstr(why, "'bwd_diff' is not a member") || strstr(why, "'fwd_diff' is not a member")) &&

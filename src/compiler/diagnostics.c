@@ -55,7 +55,8 @@ static bool spyi_diagnostic_has(const spyi_diagnostic_field *f, const char *part
 }
 
 // Returns whether a line only says that an earlier error ended the work, or is an error in one of the
-// embedded modules. Those compile, except when libslang reads them after an error in the user's module.
+// embedded modules. These modules compile, except when libslang reads them after an error in the user's
+// module.
 static bool spyi_diagnostic_is_echo(const spyi_diagnostic_field *f) {
     static const char *const echo[] = { "import failed due to compilation error", "compilation ceased" };
     if (spyi_diagnostic_has(&f[2], SPYI_SL_EMBEDDED_FOLDER "/")) return true;
@@ -66,7 +67,7 @@ static bool spyi_diagnostic_is_echo(const spyi_diagnostic_field *f) {
 
 typedef struct spyi_diagnostic_state {
     spyi_diagnostic_field primary[SPYI_DIAGNOSTIC_FIELDS];
-    spyi_diagnostic_field detail; // text of the first span at the primary line's location
+    spyi_diagnostic_field detail; // the text of the first span at the primary line's location
     bool open;                    // the primary line is not yet written
     const char *hidden;
     const spyi_sl_sources *sources; // NULL means that no source lines are quoted
@@ -153,7 +154,8 @@ void spyi_sl_diagnostics(spyi_sl_blob **blob, const char *hidden, const spyi_sl_
         left -= newline ? size + 1 : size;
         while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == '\0')) --size;
         if (size == 0) continue;
-        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0) continue; // repeats the line before
+        // such a line repeats the line before
+        if (size > 19 && memcmp(line, "abort compilation: E", 20) == 0) continue;
         if (!spyi_diagnostic_split(line, size, f)) {
             spyi_diagnostic_close(&state);
             spyi_text_add_n(out, line, size);

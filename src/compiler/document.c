@@ -2,7 +2,7 @@
 // source file. Slang's reflection does not give them.
 #include "compiler/declare.h"
 
-// Fills b->source with the file's text and b->lines with the offset of each line. Returns false when it
+// Fills b->source with the file's text and b->lines with the offset of each line. Returns false when the file
 // cannot be read.
 static bool spyi_doc_open(spyi_sl_builder *b, const char *path) {
     const spyi_unit *unit = b->unit;
@@ -51,7 +51,7 @@ static void spyi_doc_add(const char *line, size_t length, size_t marks, spyi_tex
     spyi_text_add_n(out, line + marks, length - marks);
 }
 
-// Appends the text of the block comment that ends in line `last`; nothing when it is no doc comment.
+// Appends the text of the block comment that ends in line `last`; nothing if it is no doc comment.
 static void spyi_doc_block(const spyi_sl_builder *b, uint32_t last, spyi_text *out) {
     uint32_t first = last;
     size_t length;
@@ -73,8 +73,8 @@ SPYI_FN const char *spyi_sl_doc(spyi_sl_builder *b, const char *path, uint32_t n
     spyi_text out = { NULL, 0, 0 };
     size_t length;
     if (!number || !path[0] || !spyi_doc_open(b, path) || number > b->line_count) return "";
-    uint32_t at = number - 1; // the line above is at - 1
-    while (at > 0) { // attributes, generic parameters and the result's type may stand on lines of their own
+    uint32_t at = number - 1; // the line above the declaration is at - 1
+    while (at > 0) { // attributes, generic parameters and the result's type may have lines of their own
         const char *line = spyi_doc_line(b, at - 1, &length);
         bool ends = !length || memchr(line, ';', length) || memchr(line, '{', length) ||
                     memchr(line, '}', length) || line[length - 1] == '/' ||

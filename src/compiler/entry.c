@@ -1,5 +1,5 @@
-// Describes functions as entry points of a compute shader: their [numthreads], which parameters the system
-// fills, and where the others lie.
+// Describes functions as entry points of a compute shader: their [numthreads], the parameters that the system
+// fills, and the offsets of the other parameters.
 #include "compiler/memo.h"
 #include "compiler/target.h"
 
@@ -82,7 +82,7 @@ bool spyi_unit_is_shader(spyi_unit *unit, const char *name) {
 }
 
 // >>[CudaKernel]
-// Reflection does not list Slang's own attributes. The module's text in Slang's IR does, each on a line
+// Reflection does not list Slang's own attributes. The module's text in Slang's IR has them, each on a line
 // before the function that it decorates: [CudaKernel], [nameHint("ns.fill")], func %fill : ...
 
 static void spyi_sl_read_ir(const char *text, spyi_text *names) {
@@ -96,7 +96,8 @@ static void spyi_sl_read_ir(const char *text, spyi_text *names) {
             spyi_text_add_n(names, name, length);
             spyi_text_add(names, "\n");
         }
-        if (*line != '[') { // an instruction: decorations after it belong to the next one
+        if (*line != '[') { // this line is an instruction, and the decorations after it belong to the next
+                            // one
             kernel = false;
             name = NULL;
         }
@@ -128,7 +129,7 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
     spyi_sl_read_functions(unit, live);
     for (const char *line = spyi_text_str(&unit->cuda_kernels); *line;) {
         const char *c = name;
-        // The IR's "ns.f" is "ns::f" in `name`.
+        // The IR's name "ns.f" equals "ns::f" in `name`.
         while (*c && (*c == *line || (*line == '.' && c[0] == ':' && c[1] == ':'))) {
             c += *c == ':' ? 2 : 1;
             line++;
@@ -163,8 +164,8 @@ bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
     return spyi_sl_ask_entry(unit, 'k', name, spyi_sl_ask_cuda_kernel, NULL);
 }
 
-// Links an entry point of the unit's module with the modules that the unit links. NULL means that it links none,
-// or they do not link.
+// Links an entry point of the unit's module with the modules that the unit links. Returns NULL if it links
+// none, or if linking fails.
 static spyi_sl_component *spyi_sl_link_entry(spyi_sl_live *live, spyi_sl_entry_point *entry) {
     if (!live->link_count) return NULL;
     spyi_sl_component **parts = (spyi_sl_component **)spyi_calloc(
@@ -203,14 +204,15 @@ static void spyi_sl_look_at_entry(spyi_unit *unit, spyi_sl_live *live, void *con
     spyi_sl_blob *diagnostics = NULL;
     spyi_sl_entry_point *entry = NULL;
     out->cuda_kernel = spyi_sl_is_cuda_kernel(unit, live, q->name);
-    // The system fills none of its parameters, and libslang would take it for a shader.
+    // The system fills none of a [CudaKernel]'s parameters, and libslang would take the function for a
+    // shader.
     if (out->cuda_kernel) return;
     live->module->v->findAndCheckEntryPoint(live->module, q->name, SPYI_SL_STAGE_COMPUTE, &entry,
                                             &diagnostics);
     spyi_sl_blob_free(&diagnostics);
-    // libslang throws when it is asked for the layout of an entry point that is still generic. With generic
-    // arguments in the name ("fill<float>") it is not, though getSpecializationParamCount() still counts its
-    // parameters.
+    // libslang throws when it is asked for the layout of an entry point that is still generic. An entry point
+    // with generic arguments in its name ("fill<float>") is not generic any more, though
+    // getSpecializationParamCount() still counts its parameters.
     bool open = entry && !strchr(q->name, '<') && entry->v->getSpecializationParamCount(entry) > 0;
     spyi_sl_component *linked = NULL;
     spyi_sl_layout *layout = entry && !open ? spyi_sl_entry_layout_of(live, entry, &linked) : NULL;

@@ -1,4 +1,4 @@
-// The fields of what compiler.h gives, in one order for writing and reading.
+// The fields of compiler.h's structs, in one order for writing and reading.
 #include "compiler/fields.h"
 
 enum { SPYI_MOST_STREAM_PARAMS = 4096, SPYI_MOST_STREAM_ITEMS = 65536 };
@@ -62,7 +62,7 @@ SPYI_FN void spyi_parameter_fields(spyi_stream *r, spyi_parameter *p) {
         "a kernel's parameter cannot be");
 }
 
-// Returns whether an input lies within what the kernel has.
+// Returns whether an input lies within the kernel's parameters.
 static bool spyi_input_fits(const spyi_inputs *inputs, const spyi_input *input) {
     bool data = input->kind == SPYI_INPUT_DATA, binding = input->kind == SPYI_INPUT_BINDING;
     if (!data && !binding)

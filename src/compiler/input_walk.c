@@ -1,12 +1,11 @@
 // Walks through Slang's layout of a program and adds each shader parameter to the list of inputs (inputs.c).
-//
-// Slang gives each variable's offset relative to what contains it. Plain data lies in the uniform buffer of
-// the ConstantBuffer<T> or ParameterBlock<T> around it; loose globals lie in one that Slang makes for all of
-// them.
-// Source: Slang's user guide, "Using the Reflection API".
+// Slang gives each variable's offset relative to the struct or buffer that contains it. Plain data lies in
+// the uniform buffer of the ConstantBuffer<T> or ParameterBlock<T> around it; loose globals lie in one that
+// Slang makes for all of them. Source: Slang's user guide, "Using the Reflection API".
 //
 // CUDA has no descriptors. A buffer is data too, and a ConstantBuffer<T> or ParameterBlock<T> is the address
-// of a uniform buffer, stored in what contains it. Loose globals lie in one that has no address.
+// of a uniform buffer, stored in the struct or buffer that contains it. Loose globals lie in a uniform buffer
+// that has no address.
 #include "compiler/inputs.h"
 
 static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, const char *path,
@@ -24,7 +23,7 @@ static void spyi_sl_walk_fields(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
         if (!*path && strncmp(name, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0)
             inner.parameter = true;
         spyi_text_add(&full, "%s%s%s", path, *path ? "." : "", name);
-        if (moved) // spyi_sl_walk_input() adds reflection's offset again
+        if (moved) // undone here, because spyi_sl_walk_input() adds reflection's offset again
             inner.offset += w->target->field(w->unit, layout, !*path, i) -
                             w->lib->spReflectionVariableLayout_GetOffset(field, SPYI_SL_CATEGORY_UNIFORM);
         spyi_sl_walk_input(w, field, spyi_text_str(&full), inner);
@@ -43,7 +42,9 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
     at.data_binding = at.binding;
     if (container)
         at.data_binding += lib->spReflectionVariableLayout_GetOffset(container, SPYI_SL_CATEGORY_DESCRIPTOR);
-    if (block) at.binding = at.entry_binding; // the numbering of 2026.12 and 2026.14.1; for globals it is 0
+    if (block)
+        at.binding = at.entry_binding; // Slang 2026.12 and 2026.14.1 number bindings like this; for
+                                       // globals the number is 0
     spyi_sl_type_layout *held = lib->spReflectionVariableLayout_GetTypeLayout(element);
     at.data_size = w->target->size(w->unit, held);
     if (w->rules->by_address) spyi_sl_add_uniform(w, &at, *path ? at.holder : SPYI_HOLDER_NONE, at.data_size);
@@ -52,7 +53,7 @@ static void spyi_sl_walk_holder(spyi_sl_walk *w, spyi_sl_type_layout *layout, co
 }
 
 // With rules->unsized_arrays: adds a T[] and its uniform buffer, whose length a call decides. A T[] of plain
-// data is given by a tensor, like a StructuredBuffer, whose layout is the same.
+// data takes a tensor, like a StructuredBuffer, whose layout is the same.
 static void spyi_sl_add_unsized(spyi_sl_walk *w, spyi_sl_type *slang, const char *path, const spyi_type *type,
                                 const spyi_sl_at *at) {
     const spyi_sl_library *lib = w->lib;
@@ -107,7 +108,7 @@ static void spyi_sl_add_resource(spyi_sl_walk *w, spyi_sl_type *slang, const cha
     for (uint32_t i = 0; i < count; ++i) {
         spyi_text full = { NULL, 0, 0 };
         spyi_sl_at one = *at;
-        // rules->by_address: a buffer is an address and a count, a texture a handle.
+        // With rules->by_address a buffer is an address and a count, and a texture is a handle.
         one.offset += (image ? 8 : 16) * i;
         spyi_text_add(&full, "%s%s", path, array ? type->fields[i].name : "");
         spyi_sl_binding *binding =
@@ -126,14 +127,14 @@ SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variab
     spyi_sl_type_layout *layout = lib->spReflectionVariableLayout_GetTypeLayout(variable);
     spyi_sl_type *slang = layout ? lib->spReflectionTypeLayout_GetType(layout) : NULL;
     if (!layout || (*path && !slang) || ++at.depth > SPYI_SL_DEEPEST_INPUT)
-        return; // the struct of all globals has no type
+        return; // the struct of all globals has no spyi_type
     if (lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_CONSTANT) > 0)
         return; // specialization constants are fixed in the code
     at.offset += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_UNIFORM);
     at.binding += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
     at.set += lib->spReflectionVariableLayout_GetSpace(variable, SPYI_SL_CATEGORY_DESCRIPTOR);
     unsigned kind = lib->spReflectionTypeLayout_getKind(layout);
-    if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // it has a descriptor set of its own
+    if (kind == SPYI_SL_KIND_PARAMETER_BLOCK) { // a ParameterBlock has a descriptor set of its own
         at.set += at.entry_set;
         at.set += lib->spReflectionVariableLayout_GetOffset(variable, SPYI_SL_CATEGORY_REGISTER_SPACE);
         at.binding = 0;
@@ -154,10 +155,11 @@ SPYI_FN void spyi_sl_walk_input(spyi_sl_walk *w, spyi_sl_variable_layout *variab
     bool resource = kind == SPYI_SL_KIND_RESOURCE || spyi_type_is_bound_array(type);
     if (w->rules->unsized_arrays && spyi_sl_is_unsized(w->unit, slang)) {
         spyi_sl_add_unsized(w, slang, path, type, &at);
-    } else if (resource && w->rules->by_address) { // a kernel's own parameter lies in its block
+    } else if (resource && w->rules->by_address) { // the resource lies in the block of the kernel's own
+                                                   // parameter
         if (at.data_size > 0) spyi_sl_add_resource(w, slang, path, type, &at);
     } else if (w->rules->by_address && kind == SPYI_SL_KIND_ARRAY &&
-               type->kind == SPYI_TYPE_OTHER) { // an array of something unsupported
+               type->kind == SPYI_TYPE_OTHER) { // an array of unsupported elements
         if (at.data_size > 0) spyi_sl_add_input(w, SPYI_INPUT_FOREIGN, path, type, &at);
     } else if (type->kind != SPYI_TYPE_OTHER || (bytes > 0 && !descriptors)) {
         // A uniform buffer's layout is that of device memory, so fields are found through the type. Data

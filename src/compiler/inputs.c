@@ -1,5 +1,5 @@
-// Lists the shader parameters of a linked program, with their bindings as Slang numbers them, or of a unit
-// before there is a kernel. input_walk.c finds them.
+// Lists the shader parameters of a linked program with Slang's bindings, or those of a unit before there is a
+// kernel. input_walk.c finds them.
 #include "compiler/inputs.h"
 #include "compiler/memo.h"
 
@@ -89,7 +89,7 @@ bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_layout *la
         spyi_sl_variable_layout *p = lib->spReflectionEntryPoint_getParameterByIndex(entry, i);
         spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
         const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
-        if (p) // spyi_sl_walk_input() adds reflection's offset again
+        if (p) // undone here, because spyi_sl_walk_input() adds reflection's offset again
             at.offset = w.target->param(unit, p, &params) -
                         lib->spReflectionVariableLayout_GetOffset(p, SPYI_SL_CATEGORY_UNIFORM);
         if (name) spyi_sl_walk_input(&w, p, name, at);
@@ -130,8 +130,8 @@ static bool spyi_sl_unit_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_inputs
     return good;
 }
 
-// Makes the inputs the unit's, unless another thread was first, and frees what is left. NULL when out of
-// memory.
+// Stores the inputs in the unit, unless another thread was first, and frees the rest. `inputs` is NULL when
+// out of memory.
 static void spyi_sl_take_inputs(spyi_unit *unit, spyi_inputs *inputs, bool known) {
     spyi_global_lock();
     if (!spyi_atomic_load(&unit->inputs_asked)) {
@@ -147,12 +147,12 @@ static void spyi_sl_take_inputs(spyi_unit *unit, spyi_inputs *inputs, bool known
     free(inputs);
 }
 
-// Estimate of the memory in KiB that this leaves in the session; a kernel leaves 700.
+// Estimate of the memory in KiB that listing the inputs leaves in the session; a kernel leaves 700.
 enum { SPYI_SL_INPUTS_KIB = 100 };
 
 static void spyi_sl_ask_inputs(spyi_unit *unit, spyi_sl_live *live, void *context) {
     (void)context;
-    if (spyi_atomic_load(&unit->inputs_asked)) return; // another thread was first
+    if (spyi_atomic_load(&unit->inputs_asked)) return; // another thread has listed the inputs
     spyi_inputs *inputs = (spyi_inputs *)spyi_calloc(1, sizeof *inputs);
     bool known = inputs && spyi_sl_unit_inputs(unit, live, inputs);
     spyi_sl_take_inputs(unit, inputs, known);
@@ -162,7 +162,7 @@ static void spyi_sl_unit_inputs_fields(spyi_stream *r, void *answer) {
     spyi_inputs_fields(r, (spyi_inputs *)answer);
 }
 
-// Takes the answer from disk, unless another thread has one already.
+// Takes the answer from disk, unless another thread has stored one already.
 static bool spyi_sl_recall_inputs(spyi_unit *unit) {
     spyi_inputs *inputs = (spyi_inputs *)spyi_calloc(1, sizeof *inputs);
     spyi_memo m;

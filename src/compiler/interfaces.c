@@ -12,7 +12,7 @@
 
 static const char spyi_inline_mark[] = "[__unsafeForceInlineEarly]";
 
-// Returns where the next code begins at or behind `p`: skips white space, comments and quoted text.
+// Returns the position of the next code at or behind `p`: skips white space, comments and quoted text.
 const char *spyi_skip_blank(const char *p) {
     for (;;) {
         const char *begin = p;
@@ -37,7 +37,7 @@ const char *spyi_skip_directive(const char *p) {
     return *p ? p + 1 : p;
 }
 
-// Returns what follows the bracket that closes the one at `p`; NULL when none does.
+// Returns the position behind the bracket that closes the one at `p`; NULL if there is none.
 const char *spyi_skip_brackets(const char *p, char open, char close) {
     int depth = 0;
     while (*(p = spyi_skip_blank(p))) {
@@ -98,7 +98,7 @@ static void spyi_find_interfaces(const char *text, spyi_text *declared) {
     }
 }
 
-// Returns whether a function shall be inlined whose declaration begins at `head` and whose name ends at `p`.
+// Returns whether a function must be inlined whose declaration begins at `head` and whose name ends at `p`.
 static bool spyi_is_to_inline(const char *head, const char *name, const char *p, const spyi_text *declared) {
     static const char *const attributes[] = { "Differentiable", "BackwardDifferentiable" };
     size_t length = (size_t)(p - name);
@@ -133,7 +133,7 @@ bool spyi_source_inline_interfaces(const spyi_text *source, spyi_text *out) {
             spyi_text_add_n(out, copied, (size_t)(head - copied));
             spyi_text_add(out, "%s", spyi_inline_mark);
             copied = head;
-            head = p; // one attribute for each function
+            head = p; // each function gets one attribute
             changed = true;
             continue;
         }

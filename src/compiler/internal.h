@@ -1,4 +1,4 @@
-// What the files of src/compiler share beyond sessions: conversion of Slang's types and functions to
+// Declarations for all files of src/compiler besides sessions: conversion of Slang's types and functions to
 // spyi_type and spyi_signature, shader parameters, entry points, and queries by compiling a text.
 #ifndef SPYI_COMPILER_INTERNAL_H
 #define SPYI_COMPILER_INTERNAL_H
@@ -21,30 +21,30 @@ SPYI_FN bool spyi_sl_name_is_safe(const char *name);
 // separator, or 0.
 SPYI_FN const char *spyi_sl_last_part(const char *name, size_t *prefix);
 SPYI_FN spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live,
-                                         const char *name); // NULL when there is none
+                                         const char *name); // returns NULL if there is none
 SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
-                                      const spyi_type *type); // NULL means that the unit's modules do not
-                                                              // know it
+                                      const spyi_type *type); // returns NULL if the unit's modules do not
+                                                              // know the type
 // Returns the spyi_type of a Slang type. With `open` the type may depend on generic parameters, which have no
 // layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
 // Returns whether the type is a structured, byte-address or typed buffer.
 SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
-SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // whether it is T[]
+SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // returns whether the type is T[]
 // Records the `extern` types, which only a link completes, as types without a layout, so that libslang is
 // never asked for their layout.
 SPYI_FN void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live);
 SPYI_FN void spyi_sl_full_name(spyi_unit *unit, spyi_sl_type *slang, spyi_text *out);
-// Finds the function or set of overloads called `name`; NULL when there is none. *constructed becomes the
+// Finds the function or set of overloads called `name`; NULL if there is none. *constructed becomes the
 // struct, if the functions are its constructors.
 SPYI_FN spyi_sl_function *spyi_sl_find_function(spyi_unit *unit, spyi_sl_live *live, const char *name,
                                                 spyi_sl_type **constructed);
-// Returns the type before the last "::" or "." of `name`; NULL when nothing or a namespace stands there.
+// Returns the type before the last "::" or "." of `name`; NULL if nothing or a namespace is there.
 SPYI_FN spyi_sl_type *spyi_sl_owner(spyi_unit *unit, spyi_sl_live *live, const char *name);
 // Returns whether a function that was found by `name` is a method that needs an instance.
 SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                     const char *name);
-// Returns whether a module of the session declares the function; else Slang's core module does.
+// Returns whether a module of the session declares the function; otherwise Slang's core module does.
 SPYI_FN bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
@@ -54,17 +54,18 @@ SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
 
 // >>inputs.c and input_walk.c
 
-// The binding of one shader parameter, as Slang numbers it.
+// The binding of one shader parameter in Slang's numbers.
 typedef struct spyi_sl_binding {
     // UINT32_MAX if there is none. With rules->by_address: set 0, and `binding` is the uniform buffer's
     // number.
     uint32_t set, binding;
-    // Bytes of the uniform buffer at this binding; 0 means that the parameter is not in a uniform buffer.
+    // The bytes of the uniform buffer at this binding; 0 means that the parameter is not in a uniform buffer.
     uint32_t uniform_size;
-    // For a buffer: length of the array whose first element it is; 1 means no array; 0 means a later element.
+    // For a buffer, the length of the array whose first element it is; 1 if it is not in an array; 0 for a
+    // later element.
     uint32_t count;
-    const spyi_type *texel; // element type of a typed buffer; else NULL
-    uint8_t kind;           // spyi_parameter_kind of a texture or sampler; else 0
+    const spyi_type *texel; // element type of a typed buffer; otherwise NULL
+    uint8_t kind;           // spyi_parameter_kind of a texture or sampler; otherwise 0
 } spyi_sl_binding;
 
 // Lists all shader parameters of a linked program except the kernel's own block. bindings[i] belongs to
@@ -73,7 +74,7 @@ SPYI_FN bool spyi_sl_find_inputs(spyi_unit *unit, spyi_sl_live *live, spyi_sl_la
                                  spyi_inputs *inputs, spyi_sl_binding **bindings);
 
 // >>stage.c
-// Returns Slang's number of a stage, SPYI_STAGE_*; of 0 that of compute.
+// Returns Slang's number of a stage SPYI_STAGE_*; 0 stands for compute.
 SPYI_FN uint32_t spyi_sl_stage_number(uint8_t stage);
 
 // >>entry.c
@@ -84,20 +85,20 @@ SPYI_FN spyi_sl_layout *spyi_sl_entry_layout_of(spyi_sl_live *live, spyi_sl_entr
                                                 spyi_sl_component **linked);
 // Like spyi_unit_is_cuda_kernel(), for use inside a task of the worker.
 SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
-// Appends lines on the functions of a module's IR, as spyi_unit.networks has them.
+// Appends lines about the functions of a module's IR, in the form of spyi_unit.networks.
 SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names);
 // Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
 
 // >>resolve.c
-// Returns whether the text compiles; else `out` gets Slang's messages. `what` becomes a part of the module's
-// name. Cost: 3 ms.
+// Returns whether the text compiles; if not, `out` gets Slang's messages. `what` becomes a part of the
+// module's name. Cost: 3 ms.
 SPYI_FN bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out);
 
 // >>nested.c
 
 typedef struct spyi_sl_nested spyi_sl_nested;
-SPYI_FN void spyi_sl_nested_free(spyi_sl_nested *nested); // accepts NULL
+SPYI_FN void spyi_sl_nested_free(spyi_sl_nested *nested); // `nested` may be NULL
 // Returns whether all functions that a kernel's derivative differentiates have a derivative in its mode.
 // `kernel` is the kernel's loaded module, `source` its text. On false `why` names the function and says what
 // to write.
@@ -106,7 +107,7 @@ SPYI_FN bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spy
 
 // >>names.c
 
-// Returns whether it is the name of a function that Slang adds itself: a constructor, or a derivative.
+// Returns whether the name belongs to a function that Slang adds itself: a constructor, or a derivative.
 SPYI_FN bool spyi_sl_is_synthesised(const char *name);
 
 #endif // SPYI_COMPILER_INTERNAL_H

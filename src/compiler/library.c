@@ -18,15 +18,15 @@ static spyi_sl_library spyi_sl_the_library;
 // The functions of the library by name. A table makes less code than a call for each function.
 typedef struct spyi_sl_symbol {
     const char *name;
-    size_t offset; // offset of the function's member in spyi_sl_library
+    size_t offset; // the offset of the function's member in spyi_sl_library
 } spyi_sl_symbol;
 
 #define SPYI_SL_SYMBOL(result, name, arguments) { #name, offsetof(spyi_sl_library, name) },
 static const spyi_sl_symbol spyi_sl_symbols[] = { SPYI_SL_FUNCTIONS(SPYI_SL_SYMBOL) };
 #undef SPYI_SL_SYMBOL
 
-// Opens `path` and fills the table. On failure appends one line about it to `tried` and leaves the table as
-// it was.
+// Opens `path` and fills the table. On failure appends one line about the path to `tried` and leaves the
+// table as it was.
 static bool spyi_sl_open(const char *path, spyi_sl_library *library, spyi_text *tried) {
     void *handle = spyi_library_open(path);
     if (!handle) {
@@ -81,7 +81,7 @@ static bool spyi_sl_open_in(const char *folder, spyi_sl_library *library, spyi_t
 
 static bool spyi_sl_search(const char *path, const char *const *places, size_t place_count,
                            spyi_sl_library *library, spyi_text *tried) {
-    // A path that the user gave is the only one tried: no silent fallback.
+    // A path that the user gave is the only one that is tried, so that there is no silent fallback.
     if (path) {
         spyi_text_add(tried, "  (the device's slang_library)\n");
         return spyi_sl_open(path, library, tried);
@@ -141,7 +141,7 @@ spy_status spyi_sl_acquire(const char *path, const char *const *places, size_t p
     spyi_text tried = { NULL, 0, 0 };
     spyi_fork_watch();
     spyi_global_lock();
-    // This is a forked child, in which the parent's users and worker do not exist.
+    // This process is a forked child, in which the parent's users and worker do not exist.
     if (library->fork_count != spyi_fork_count()) {
         library->fork_count = spyi_fork_count();
         library->users = 0;

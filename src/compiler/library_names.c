@@ -1,10 +1,13 @@
-// Gives a text the modules of slangpy's Slang library that it names. `import slangpy;` shows all public names of the library, but libslang
-// reads and links every module that a program imports, named or not: those for derivatives alone make a new kernel half as slow again.
-// So slangpy has only what most texts name, the rest lies in modules beside it, and where a text names what is in one of these, its import
-// is written behind the text's own, on the same line, so that every line keeps its number.
+// Gives a text the modules of slangpy's Slang library whose names it uses. `import slangpy;` shows all public
+// names of the library, but libslang reads and links every module that a program imports, used or not: the
+// modules for derivatives alone make a new kernel half as slow again. So the module slangpy has only the
+// names that most texts use, and the rest lies in modules beside it. If a text uses a name of one of these,
+// the module's import is written behind the text's own import, on the same line, so that every line keeps its
+// number.
 //
-// A struct's atomicAdd(RWByteAddressBuffer, uint, This) is made generic over the buffer, because tensors and gradients lie at addresses,
-// which no RWByteAddressBuffer can be made of; atomic_add, which calls it for an address, is written behind it.
+// A struct's atomicAdd(RWByteAddressBuffer, uint, This) is made generic over the buffer, because tensors and
+// gradients lie at addresses, and no RWByteAddressBuffer can be made of an address; atomic_add, which calls
+// it for an address, is written behind it.
 #include "compiler/internal.h"
 
 enum {
@@ -15,7 +18,7 @@ enum {
     SPYI_NAMES_CONTEXT = 8,
     SPYI_NAMES_SIZES = 16,
     SPYI_NAMES_TEXTURE = 32,
-    SPYI_NAMES_PLAIN = 64 // only of texts that name [Differentiable], too
+    SPYI_NAMES_PLAIN = 64 // only for texts that also use [Differentiable]
 };
 
 static const char *const spyi_names_modules[SPYI_NAMES_MODULES] = { "slangpy_atomic",       "slangpy_diff",
@@ -23,7 +26,8 @@ static const char *const spyi_names_modules[SPYI_NAMES_MODULES] = { "slangpy_ato
                                                                     "slangpy_sizes",        "slangpy_texture",
                                                                     "slangpy_texture_plain" };
 
-// A common word may be a name of the text's own: it counts only where the text, or what it includes, imports slangpy.
+// Common words may be names of the text itself: such a word counts only if the text, or a file that it
+// includes, imports slangpy.
 static const struct spyi_library_name {
     const char *word;
     uint8_t module;
@@ -83,14 +87,14 @@ static const struct spyi_library_name {
 };
 enum { SPYI_LIBRARY_NAMES = sizeof spyi_library_names / sizeof spyi_library_names[0] };
 
-// What one text and the files that it includes name.
+// The names that one text and the files that it includes use.
 typedef struct spyi_named {
     spyi_compiler *compiler;
-    spyi_sl_loading *loading; // NULL means that included files are not looked at
-    uint64_t seen, declared;  // words of spyi_library_names: bit i is word i
-    uint32_t imported;        // modules that the text imports by itself
+    spyi_sl_loading *loading; // NULL means that included files are not read
+    uint64_t seen, declared;  // bits of the words of spyi_library_names: bit i is word i
+    uint32_t imported;        // bits of the modules that the text imports by itself
     bool imports_slangpy, exported, rewrites;
-    const char *behind; // where imports are written; NULL means nowhere
+    const char *behind; // position where imports are written; NULL means that there is none
 } spyi_named;
 
 static bool spyi_word_is(const char *word, const char *end, const char *other) {
@@ -111,7 +115,7 @@ static const char *spyi_import_name(const char **name) {
 
 static void spyi_find_named(spyi_named *named, const char *path, const char *text, int depth);
 
-// Looks at a file that is included, where libslang will find it.
+// Reads a file that is included, where libslang will find it.
 static void spyi_find_included(spyi_named *named, const char *path, const char *name, size_t length,
                                int depth) {
     spyi_text at = { NULL, 0, 0 }, text = { NULL, 0, 0 };
@@ -141,7 +145,7 @@ static void spyi_find_included(spyi_named *named, const char *path, const char *
     spyi_text_free(&text);
 }
 
-// Reads an import that begins behind its keyword; returns what follows it.
+// Reads an import that begins behind its keyword; returns the position behind it.
 static const char *spyi_find_import(spyi_named *named, const char *p, bool exported) {
     const char *name = p, *end = spyi_import_name(&name);
     const char *behind = strchr(end, ';');
@@ -160,7 +164,7 @@ static const char *spyi_find_import(spyi_named *named, const char *p, bool expor
 static void spyi_find_named(spyi_named *named, const char *path, const char *text, int depth) {
     static const char *const declaring[] = { "struct", "class",     "interface",
                                              "enum",   "typealias", "associatedtype" };
-    const char *last = text, *last_end = text; // the word before
+    const char *last = text, *last_end = text; // the word before the current one
     for (const char *p = spyi_skip_blank(text); *p; p = spyi_skip_blank(p)) {
         const char *begin = p;
         while (spyi_is_word(*p)) ++p;
@@ -212,7 +216,7 @@ static void spyi_write_named(const char *text, const char *behind, const char *i
                              spyi_text *out) {
     enum { MOST = 64 };
     const char *copied = text, *last = text, *last_end = text, *head = text, *blocks[MOST] = { text };
-    const char *body_end = NULL; // where the copy of a rewritten function is written
+    const char *body_end = NULL; // position where the copy of a rewritten function is written
     int depth = 0;
     for (const char *p = spyi_skip_blank(text); *p && rewrites; p = spyi_skip_blank(p)) {
         const char *begin = p;
@@ -252,7 +256,8 @@ static void spyi_write_named(const char *text, const char *behind, const char *i
                 const char *block = depth > 0 && depth < MOST ? blocks[depth] : NULL;
                 const char *block_end = block ? spyi_skip_brackets(block, '{', '}') : NULL;
                 if (block_end && !spyi_has_word(block, block_end, "atomic_add", 10)) body_end = behind_body;
-            } else if (overrides && !bytes) { // the interface's is generic: there is nothing to override
+            } else if (overrides && !bytes) { // the interface's function is generic, so there is nothing to
+                                              // override
                 const char *word = strstr(head, "override");
                 spyi_text_add_n(out, copied, (size_t)(word - copied));
                 copied = word + 8;

@@ -1,9 +1,10 @@
-// Answers of libslang on disk: see memo.h.
+// Answers of libslang that are kept on disk; see memo.h.
 #include "compiler/memo.h"
 
 #include "compiler/target.h"
 
-// Raise this number with every change of what the compiler's functions answer, or of how answers are written.
+// Raise this number with every change of the answers of the compiler's functions, or of how answers are
+// written.
 enum { SPYI_MEMO_VERSION = 5, SPYI_MEMO_MOST_FILES = 65536 };
 
 typedef struct spyi_memo_hash {
@@ -21,7 +22,7 @@ static void spyi_memo_add(spyi_text *out, const void *data, size_t size) {
     spyi_text_add_n(out, (const char *)data, size);
 }
 
-static void spyi_memo_text_into(spyi_text *out, const char *text) { // NULL and "" differ
+static void spyi_memo_text_into(spyi_text *out, const char *text) { // this tells NULL from ""
     uint32_t size = text ? (uint32_t)strlen(text) + 1 : 0;
     spyi_memo_add(out, &size, sizeof size);
     if (size) spyi_memo_add(out, text, size);
@@ -84,7 +85,7 @@ SPYI_FN void spyi_memo_keep(spyi_memo *m, spyi_memo_fields fields, void *answer)
     spyi_text bytes = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations();
     spyi_stream r;
-    // While it was asked, the unit may have been found to be another one than on disk.
+    // While libslang was asked, the unit may have been found to differ from the one on disk.
     if (!m->unit || !m->unit->identity.size) return;
     spyi_memo_open(&r, m->unit->compiler, &bytes);
     r.out = &bytes;
@@ -110,8 +111,8 @@ SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer) {
 
 // >>a unit's identity
 
-// Appends what all questions of a compiler depend on. Returns false when the library that would answer cannot be
-// told without opening it.
+// Appends the properties of a compiler that all questions depend on. Returns false when the library that
+// would answer is not known without opening it.
 static bool spyi_memo_add_compiler(const spyi_compiler *c, spyi_text *out) {
     uint32_t numbers[4] = { SPYI_MEMO_VERSION, (uint32_t)c->target->format, c->print, SPY_VERSION };
     spyi_text library = { NULL, 0, 0 };
@@ -158,7 +159,7 @@ static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *cont
     return known;
 }
 
-// A file that the unit read, or looked for in vain.
+// A file that the unit read or searched for without finding it.
 typedef struct spyi_memo_file {
     char *path;
     bool exists;
@@ -174,7 +175,8 @@ typedef struct spyi_memo_unit {
     spyi_text warnings;
 } spyi_memo_unit;
 
-// The paths of its files, which depend on the unit's text alone as long as no file is added or removed.
+// Writes or reads the paths of the unit's files, which depend only on the unit's text as long as no file is
+// added or removed.
 static void spyi_memo_path_fields(spyi_stream *r, spyi_memo_unit *u) {
     void *files = u->files;
     spyi_stream_list(r, &u->file_count, SPYI_MEMO_MOST_FILES, &files, sizeof *u->files);
@@ -185,7 +187,7 @@ static void spyi_memo_path_fields(spyi_stream *r, spyi_memo_unit *u) {
     }
 }
 
-// The properties of a unit, which hold once its files have been found unchanged.
+// Writes or reads the properties of a unit, which are valid once its files have been found unchanged.
 static void spyi_memo_unit_fields(spyi_stream *r, void *answer) {
     spyi_memo_unit *u = (spyi_memo_unit *)answer;
     void *imports = u->imports;
@@ -204,7 +206,7 @@ static void spyi_memo_unit_free(spyi_memo_unit *u) {
     memset(u, 0, sizeof *u);
 }
 
-// Reads the file as it is now, and watches it from now on.
+// Reads the current file, and watches it from now on.
 static void spyi_memo_read_file(spyi_unit *unit, const char *path, spyi_memo_file *file) {
     spyi_sl_loading loading;
     spyi_text text = { NULL, 0, 0 };
@@ -233,9 +235,9 @@ static int spyi_memo_compare_files(const void *a, const void *b) {
     return strcmp(((const spyi_memo_file *)a)->path, ((const spyi_memo_file *)b)->path);
 }
 
-// Lists the files that the unit has read or looked for, as they are now, in the order of their paths. Slang looks for
-// NAME.slang-module, and then for NAME.slang unless slangpy's own module of that name is at hand in serialized form,
-// which it is not for the first module of a process. So the list has both.
+// Lists the current state of the files that the unit has read or searched for, in the order of their paths.
+// Slang searches for NAME.slang-module, and then for NAME.slang unless slangpy's own module of that name is
+// available in serialized form, which it is not for the first module of a process. So the list has both.
 static bool spyi_memo_list_files(spyi_unit *unit, spyi_memo_unit *u) {
     static const char ending[] = "-module";
     size_t count = unit->watched_count;
@@ -327,11 +329,11 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
     spyi_memo_text_into(out, NULL);
     for (size_t i = 0; i < unit->link_count; i++) spyi_memo_text_into(out, unit->links[i]->name);
     if (unit->appended)
-        spyi_memo_text_into(out, unit->appended); // the library's own, for gradients of one draw
+        spyi_memo_text_into(out, unit->appended); // the text of the library itself, for gradients of one draw
 }
 
 typedef struct spyi_memo_packed {
-    spyi_memo_hash given; // hash of the text that the program gave; 0 for a file
+    spyi_memo_hash given; // a hash of the text that the program gave; 0 for a file
     spyi_text identity;
     spyi_memo_unit unit;
 } spyi_memo_packed;
@@ -430,7 +432,7 @@ static void spyi_memo_keep_blob(spyi_compiler *c, const spyi_sl_stored *stored, 
     spyi_text_free(&question);
 }
 
-// What is kept of a serialized module beside its bytes.
+// Writes or reads the members of a serialized module besides its bytes.
 static void spyi_memo_stored_fields(spyi_stream *r, spyi_sl_stored *stored, spyi_memo_hash *hash) {
     spyi_stream_text(r, &stored->name);
     spyi_stream_text(r, &stored->path);
@@ -487,13 +489,13 @@ SPYI_FN bool spyi_memo_recall_stored(spyi_unit *unit) {
     return good;
 }
 
-// Opens the unit from its text, as a first load does. NULL means that the text is not the one that the
+// Opens the unit from its text, as a first load does. Returns NULL if the text is not the one that the
 // answers are about.
 static spyi_sl_live *spyi_memo_open_text(spyi_unit *unit) {
     spyi_sl_loading loading;
     spyi_text content = { NULL, 0, 0 }, messages = { NULL, 0, 0 }, question = { NULL, 0, 0 };
     spyi_text identity = { NULL, 0, 0 };
-    spyi_unit reader; // notes the files that are read now: other threads look at the unit's own list
+    spyi_unit reader; // notes the files that are read now, because other threads read the unit's own list
     memset(&reader, 0, sizeof reader);
     reader.compiler = unit->compiler;
     reader.trusted = unit->trusted;
@@ -535,7 +537,7 @@ static spyi_sl_live *spyi_memo_open_text(spyi_unit *unit) {
 SPYI_FN spyi_sl_live *spyi_memo_wake(spyi_unit *unit) {
     spyi_text messages = { NULL, 0, 0 };
     spyi_sl_live *live = NULL;
-    // The text comes first, as only a session made of text knows lines and comments.
+    // The text comes first, because only a session made of text knows lines and comments.
     for (size_t i = 0; i < unit->link_count; i++) (void)spyi_memo_recall_stored(unit->links[i]);
     live = spyi_memo_open_text(unit);
     if (!live && spyi_memo_recall_stored(unit)) live = spyi_sl_live_open(unit, NULL, NULL, &messages);
@@ -560,7 +562,7 @@ SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, cons
         spyi_memo_open(&r, unit->compiler, &bytes);
         r.out = &bytes;
         spyi_memo_path_fields(&r, &u);
-        // A file that changed since it was read would get the other text's answers.
+        // A file that changed since it was read would get the answers for the other text.
         if (spyi_memo_close(&r) && spyi_failed_allocations() == failed && !spyi_unit_changed(unit)) {
             spyi_memo_modules modules = { unit->compiler, unit->stored, (uint32_t)unit->stored_count };
             spyi_memo m;

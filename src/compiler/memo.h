@@ -22,35 +22,37 @@ typedef struct spyi_memo {
     spyi_text question;
 } spyi_memo;
 
-// Writes the fields of an answer, or reads them back.
+// Writes the fields of an answer, or reads them.
 typedef void (*spyi_memo_fields)(spyi_stream *r, void *answer);
 
-// Begins a question about the unit; `kind` says what is asked; `name` is a part of the question, or NULL.
+// Begins a question about the unit. `kind` names the question; `name` is a part of it, or NULL.
 SPYI_FN void spyi_memo_ask(spyi_memo *m, spyi_unit *unit, char kind, const char *name);
 SPYI_FN void spyi_memo_add_number(spyi_memo *m, uint64_t number);
 SPYI_FN void spyi_memo_add_text(spyi_memo *m, const char *text);
 SPYI_FN void spyi_memo_add_type(spyi_memo *m, const spyi_type *type);
-// Returns whether the answer is known, and reads it into `answer`. After false, `answer` may hold parts of one.
+// Returns whether the answer is known, and reads it into `answer`. After false, `answer` may be partly
+// filled.
 SPYI_FN bool spyi_memo_recall(spyi_memo *m, spyi_memo_fields fields, void *answer);
 SPYI_FN void spyi_memo_keep(spyi_memo *m, spyi_memo_fields fields, void *answer);
 SPYI_FN void spyi_memo_end(spyi_memo *m);
 
-// Fields of the simplest answers.
+// The fields of the simplest answers.
 SPYI_FN void spyi_memo_bool(spyi_stream *r, void *answer); // reads or writes a bool
 SPYI_FN void spyi_memo_type(spyi_stream *r, void *answer); // reads or writes a const spyi_type *
 
 // >>units
 
-// Gives the unit, whose own text is `content`, the identity and the answers of an earlier process's. Returns false
-// when there is none; the unit is then to be opened, and spyi_memo_keep_unit() called.
+// Gives the unit, whose own text is `content`, the identity and the answers of an earlier process. Returns
+// false if there are none; the caller must then open the unit and call spyi_memo_keep_unit().
 SPYI_FN bool spyi_memo_recall_unit(spyi_unit *unit, const spyi_text *content, spyi_text *warnings);
 SPYI_FN void spyi_memo_keep_unit(spyi_unit *unit, const spyi_text *content, const spyi_text *warnings);
-// Gives the unit what the device's pack has under its name; its file is not read. `error` says what is missing.
+// Gives the unit the pack's answers under the unit's name; its file is not read. `error` says what is
+// missing.
 SPYI_FN spy_status spyi_memo_recall_packed(spyi_unit *unit, spyi_text *warnings, spyi_text *error);
-// Opens the session of a unit that has had its answers from disk. NULL means that its modules are neither on disk
-// any more nor their files unchanged.
+// Opens the session of a unit that has had its answers from disk. Returns NULL if its modules are no longer
+// on disk and its files have changed.
 SPYI_FN spyi_sl_live *spyi_memo_wake(spyi_unit *unit);
-// Fills unit->stored, and that of the units that it links, from disk. Returns false when they are not there.
+// Fills unit->stored, and that of the units that it links, from disk. Returns false if they are not there.
 SPYI_FN bool spyi_memo_recall_stored(spyi_unit *unit);
 // Fills the serialized forms of embedded modules from disk, and keeps those that a session has compiled.
 SPYI_FN void spyi_memo_recall_embedded(spyi_compiler *compiler);

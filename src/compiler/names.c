@@ -3,7 +3,7 @@
 
 enum { SPYI_SL_DEEPEST = 8 };
 
-// Slang adds declarations of its own to a module: constructors, and derivatives beside each differentiable
+// Returns whether Slang added the declaration: constructors, and derivatives beside each differentiable
 // function.
 bool spyi_sl_is_synthesised(const char *name) {
     static const char *const names[] = { "fwd_diff", "bwd_diff", "apply_bwd", "remat" };

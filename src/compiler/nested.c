@@ -6,10 +6,10 @@
 #include "compiler/slang_ir.h"
 
 typedef struct spyi_ir_search {
-    const spyi_sl_nested *parts[2]; // results for the kernel's module and for the unit's modules
+    const spyi_sl_nested *parts[2]; // the results for the kernel's module and for the unit's modules
     bool backward;
     spyi_ir_map visited;
-    const char *caller, *callee; // names of the call without a derivative; NULL means none found
+    const char *caller, *callee; // the names of the call without a derivative; NULL means none found
 } spyi_ir_search;
 
 static const char *spyi_ir_name_of(const spyi_ir_search *s, uint64_t link) {
@@ -45,7 +45,7 @@ static void spyi_ir_visit(spyi_ir_search *s, uint64_t link, int depth) {
             }
             if (!c->has[s->backward]) continue;
             spyi_ir_visit_bodies(s, c->callee, depth + 1);
-            for (int q = 0; q < 2; ++q) // all implementations of an interface's method
+            for (int q = 0; q < 2; ++q) // searches all implementations of an interface's method
                 for (uint32_t e = 0; e < s->parts[q]->entry_count; ++e)
                     if (s->parts[q]->entries[e].key == c->callee)
                         spyi_ir_visit_bodies(s, s->parts[q]->entries[e].function, depth + 1);
@@ -74,7 +74,7 @@ bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spyi_sl_mod
             if (m && !(path && strstr(path, SPYI_SL_EMBEDDED_FOLDER))) spyi_ir_read_module(unit->nested, m);
         }
     }
-    if (spyi_failed_allocations() != failed) { // an incomplete list cannot be used
+    if (spyi_failed_allocations() != failed) { // a list that is incomplete cannot be used
         spyi_sl_nested_free(unit->nested);
         unit->nested = NULL;
     }

@@ -59,8 +59,8 @@ static const char *spyi_one_behind(const char *at, const char *end) {
     return NULL;
 }
 
-// Reads the function's body, which begins behind its "func" line. Returns whether it is one call with its two parameters, and what it
-// calls in *callee.
+// Reads the function's body, which begins behind its "func" line. Returns whether it is one call with its two
+// parameters; *callee receives the called function.
 static bool spyi_one_is_one_call(const char *text, spyi_one_line *callee) {
     static const char call[] = "= call specialize(";
     spyi_one_line params[2], line = spyi_one_next(&text);
@@ -82,7 +82,7 @@ static bool spyi_one_is_one_call(const char *text, spyi_one_line *callee) {
     const char *end = line.at + line.size, *at = strstr(line.at, call);
     spyi_one_line result = spyi_one_id(line.at + 4 + strspn(line.at + 4, " "));
     if (!at || at >= end) return false;
-    at += sizeof call - 2; // at its bracket
+    at += sizeof call - 2; // the position of the call's bracket
     *callee = spyi_one_id(at + 1);
     at = spyi_one_behind(at, end);
     if (!at || *at != '(') return false;
@@ -100,7 +100,7 @@ static bool spyi_one_is_one_call(const char *text, spyi_one_line *callee) {
     return spyi_one_same(returned, result) && spyi_one_starts(line, "}");
 }
 
-// Returns whether the identifier is that of MLP.run.
+// Returns whether the identifier stands for MLP.run.
 static bool spyi_one_is_run(const char *text, spyi_one_line callee) {
     bool run = false;
     for (spyi_one_line line = spyi_one_next(&text); line.size; line = spyi_one_next(&text)) {
@@ -127,7 +127,7 @@ SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names) {
         } else if (*line.at != '[') {
             if (name.size && spyi_one_starts(line, "func ")) {
                 bool one = spyi_one_is_one_call(at, &callee) && spyi_one_is_run(text, callee);
-                // Of overloads none counts: a line that is there twice is no name.
+                // Overloads do not count, so a name that is listed twice is none.
                 spyi_text_add(names, one ? "" : "!");
                 spyi_text_add_n(names, name.at, name.size);
                 spyi_text_add(names, "\n");

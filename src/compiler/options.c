@@ -1,4 +1,4 @@
-// Turns a unit's compile options into Slang's options, and rejects those that the target or the library
+// Turns a unit's compile options into Slang's options, and rejects options that the target or the library
 // lacks.
 #include "compiler/target.h"
 

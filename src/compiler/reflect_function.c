@@ -8,7 +8,8 @@ uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function) {
     return SPYI_SL_FUNCTION(unit, spReflectionFunction_getOverloadCount)(function);
 }
 
-// Slang lists the overloads in reverse order of declaration; `index` counts in the order of declaration.
+// Returns an overload. Slang lists the overloads in reverse order of declaration; `index` counts in the order
+// of declaration.
 spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index) {
     uint32_t count = spyi_sl_overload_count(unit, function);
     if (!SPYI_SL_FUNCTION(unit, spReflectionFunction_isOverloaded)(function)) return function;
@@ -32,7 +33,7 @@ bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl_functio
            !SPYI_SL_FUNCTION(unit, spReflectionFunction_FindModifier)(function, SPYI_SL_MODIFIER_STATIC);
 }
 
-// Returns the struct whose constructors `name` means, as "Foo", "Foo.__init" or "Foo.$init"; else NULL.
+// Returns the struct whose constructors `name` means, as "Foo", "Foo.__init" or "Foo.$init"; otherwise NULL.
 static spyi_sl_type *spyi_sl_constructed(spyi_unit *unit, spyi_sl_live *live, const char *name) {
     size_t prefix = 0;
     const char *last = spyi_sl_last_part(name, &prefix);
@@ -78,8 +79,8 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
     size_t prefix = 0;
     const char *last = spyi_sl_last_part(name, &prefix), *own = lib->spReflectionFunction_GetName(function);
     memset(out, 0, sizeof *out);
-    // out->generic: the function is generic, and its arguments were neither inferred nor written in the name.
-    // "GS<half,3>::f" is generic only if f itself has generic parameters.
+    // Sets out->generic if the function is generic, and its arguments were neither inferred nor written in
+    // the name. "GS<half,3>::f" is generic only if f itself has generic parameters.
     spyi_sl_generic *generic = lib->spReflectionFunction_GetGenericContainer(function);
     const char *generic_name = generic ? lib->spReflectionGeneric_GetName(generic) : NULL;
     bool owns = !generic_name || !own || strcmp(generic_name, own) == 0;
@@ -146,8 +147,8 @@ bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *
     return false;
 }
 
-// Slang's own `step` and a user's `step` are one set of overloads. If the set has both, Slang's are marked
-// built_in.
+// Marks Slang's own overloads as built_in if a set of overloads has both Slang's and a user's functions, as
+// for a user's function `step`.
 static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *found,
                                   spyi_overloads *out) {
     bool any = false;

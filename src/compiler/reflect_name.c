@@ -1,11 +1,12 @@
 // Checks and splits names of Slang's types and functions.
 #include "compiler/internal.h"
 
-// libslang parses a name as an expression. It crashes on pointers, calls and unbalanced brackets, and of two
-// words it takes the first and drops the other. Observed with 2026.12 and 2026.14.1.
+// Returns whether libslang can look up a name. It parses a name as an expression, crashes on pointers, calls
+// and unbalanced brackets, and takes the first of two words and drops the other. Observed with 2026.12 and
+// 2026.14.1.
 bool spyi_sl_name_is_safe(const char *name) {
     int depth = 0;
-    char before = '\0'; // the last character that is no space
+    char before = '\0'; // the last character that is not a space
     bool space = false;
     if (!name || !((spyi_is_word(*name) && !(*name >= '0' && *name <= '9')))) return false;
     if (strlen(name) > 1000) return false;
@@ -16,7 +17,8 @@ bool spyi_sl_name_is_safe(const char *name) {
             continue;
         }
         if (spyi_is_word(c)) {
-            if (space && (spyi_is_word(before) || before == '>')) return false; // "float3 float"
+            // two words, such as "float3 float"
+            if (space && (spyi_is_word(before) || before == '>')) return false;
             if ((before == '.' || before == ':') && c >= '0' && c <= '9') return false;
             if (before == '>' || before == ']') return false;
         } else if (c == '<') {
@@ -32,7 +34,7 @@ bool spyi_sl_name_is_safe(const char *name) {
             ++p;
         } else if (c == '-') { // a negative value: Foo<-3>
             if ((before != '<' && before != ',') || p[1] < '0' || p[1] > '9') return false;
-        } else if (c == '[') { // only an array size inside <>; spyi_unit_find_type() removes others
+        } else if (c == '[') { // only an array size inside <>, because spyi_unit_find_type() removes others
             if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
             const char *q = p + 1;
             while (*q >= '0' && *q <= '9') ++q;

@@ -8,7 +8,7 @@ spyi_sl_type *spyi_sl_type_named(spyi_unit *unit, spyi_sl_live *live, const char
     if (!type) return NULL;
     spyi_text full = { NULL, 0, 0 };
     spyi_sl_full_name(unit, type, &full);
-    // Slang gives such a name for a type with wrong arguments, such as "Foo<float>" of Foo<let N : int>.
+    // Slang prints such a name for a type with wrong arguments, such as "Foo<float>" of Foo<let N : int>.
     bool good = full.size > 0 && !strstr(spyi_text_str(&full), "<error>");
     spyi_text_free(&full);
     return good ? type : NULL;
@@ -39,7 +39,7 @@ static void spyi_sl_known_add(spyi_sl_live *live, spyi_sl_type *slang, const spy
         spyi_sl_known *old = live->known;
         uint32_t old_capacity = live->known_capacity, capacity = old_capacity ? old_capacity * 2 : 64;
         spyi_sl_known *grown = (spyi_sl_known *)spyi_calloc(capacity, sizeof *grown);
-        if (!grown) return; // the map is only a cache
+        if (!grown) return; // without memory the map is not extended, because it is only a cache
         live->known = grown;
         live->known_capacity = capacity;
         for (uint32_t i = 0; i < old_capacity; ++i)
@@ -72,7 +72,8 @@ static void spyi_sl_note_externs_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl
     }
 }
 
-// libslang crashes when it is asked for the layout of an extern struct, or of a struct with such a field.
+// Notes extern types. libslang crashes when it is asked for the layout of an extern struct, or of a struct
+// with such a field.
 void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
     spyi_sl_int count = live->session->v->getLoadedModuleCount(live->session);
     for (spyi_sl_int i = 0; i < count; ++i) {
@@ -82,7 +83,8 @@ void spyi_sl_note_externs(spyi_unit *unit, spyi_sl_live *live) {
     }
 }
 
-static spy_dtype spyi_sl_scalar(unsigned slang) { // DEFAULT: no spy_dtype (intptr_t, bfloat16, generic)
+static spy_dtype spyi_sl_scalar(unsigned slang) { // returns DEFAULT if there is no spy_dtype (intptr_t,
+                                                  // bfloat16, generic)
     switch (slang) {
     case SPYI_SL_SCALAR_BOOL: return SPY_DTYPE_BOOL;
     case SPYI_SL_SCALAR_INT8: return SPY_DTYPE_INT8;
@@ -121,8 +123,8 @@ static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type 
     return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
-// Returns whether the struct is a Tensor, RWTensor, WeightTensor ... of the library's own modules, or one of Slang's views of
-// tensors. Such a struct holds a pointer, but a tensor is given for it.
+// Returns whether the struct is a Tensor, RWTensor, WeightTensor ... of the library's own modules, or one of
+// Slang's views of tensors. Such a struct holds a pointer, but a call gives a tensor for it.
 static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsigned count) {
     bool pointer = false, site = false;
     if (strncmp(name, "TensorView<", 11) == 0 || strncmp(name, "DiffTensorView<", 15) == 0) return true;
@@ -151,8 +153,9 @@ static const spyi_type *spyi_sl_opaque(const spyi_sl_library *lib, spyi_types *t
     return (built ? spyi_type_built : spyi_type_opaque)(types, name, fields, count);
 }
 
-// Makes the type of a struct whose layout libslang must not be asked for. With plain fields and pointers, such as
-// those to structs, its layout is the target's scalar layout; else the type has fields, but no offsets.
+// Makes the type of a struct whose layout libslang must not be asked for. If its fields are plain, or are
+// pointers, for example to structs, its layout is the target's scalar layout; otherwise the type has fields,
+// but no offsets.
 static const spyi_type *spyi_sl_to_opaque(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang,
                                           const char *name) {
     spyi_types *types = unit->compiler->types;
@@ -189,9 +192,9 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     const spyi_sl_library *lib = unit->compiler->library;
     spyi_sl_blob *diagnostics = NULL;
     const spyi_type *type = spyi_type_other(types, name);
-    if (spyi_type_is_pair(type)) return type; // Slang's layout of it has no fields and no bytes
+    if (spyi_type_is_pair(type)) return type; // Slang's layout of a pair has no fields and no bytes
     type = NULL;
-    // Checked before libslang lays it out.
+    // This is checked before libslang lays the struct out.
     for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) {
         spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
         if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v)))
@@ -217,7 +220,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
         fields[i].type = spyi_sl_to_type(unit, live, lib->spReflectionVariable_GetType(variable), false);
         fields[i].device_offset = lib->spReflectionVariableLayout_GetOffset(place, category);
         plain = plain && spyi_type_lies_in_structs(fields[i].type) &&
-                fields[i].device_offset >= end; // else members share memory or lie elsewhere
+                fields[i].device_offset >= end; // otherwise members share memory or lie elsewhere
         end = fields[i].device_offset + fields[i].type->device_size;
     }
     plain = plain && named && !spyi_sl_is_tensor(name, fields, count);
@@ -230,8 +233,8 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
 }
 
 // Returns the size of an array from its printed name, whose last bracket is the outermost: "float[3][2]".
-// 2026.12 prints a size that was inferred for a uint parameter as "float[int(4)]". 0 means that the size is
-// generic ("T[N]") or the array unsized ("float[]"), where libslang's own function throws.
+// 2026.12 prints a size that was inferred for a uint parameter as "float[int(4)]". Returns 0 if the size is
+// generic ("T[N]") or the array unsized ("float[]"); for such types libslang's own function throws.
 static int64_t spyi_sl_printed_count(const char *name) {
     const char *bracket = strrchr(name, '['), *digits;
     if (!bracket) return 0;
@@ -274,12 +277,12 @@ const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_ty
     }
     spyi_text text = { NULL, 0, 0 };
     spyi_sl_full_name(unit, slang, &text);
-    // Reflection prints a name that Slang does not know: Texture2DMSArray as Texture2DArrayMS.
+    // Reflection prints Texture2DMSArray as Texture2DArrayMS, a name that Slang does not know.
     char *swapped = text.data ? strstr(text.data, "ArrayMS<") : NULL;
     if (swapped && strncmp(text.data, "Texture2D", 9) == 0) memcpy(swapped, "MSArray", 7);
     const char *name = spyi_text_str(&text);
     unsigned kind = lib->spReflectionType_GetKind(slang);
-    // Where generic parameters may occur, a type is concrete only if looking up its name gives the same type.
+    // Within generic declarations, a type is concrete only if looking up its name gives the same type.
     if (open && kind != SPYI_SL_KIND_SCALAR && kind != SPYI_SL_KIND_ARRAY &&
         spyi_sl_type_named(unit, live, name) != slang)
         kind = 0;
@@ -391,8 +394,8 @@ static void spyi_sl_ask_type(spyi_unit *unit, spyi_sl_live *live, void *context)
 const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
     const spyi_type *type = spyi_type_parse(unit->compiler->types, name);
     if (type || !name) return type;
-    // Sizes are removed from the name here, as "Foo<3>[4][2]" has them in C's order and Slang reads them in
-    // the other.
+    // Sizes are removed from the name here, because "Foo<3>[4][2]" has them in C's order and Slang reads them
+    // in the other order.
     int64_t sizes[8];
     int count = 0;
     spyi_text base = { NULL, 0, 0 };
@@ -420,7 +423,7 @@ const spyi_type *spyi_unit_find_type(spyi_unit *unit, const char *name) {
         spyi_memo_end(&m);
         type = f.type;
     }
-    for (int i = 0; i < count && type; ++i) // innermost first
+    for (int i = 0; i < count && type; ++i) // the innermost size comes first
         type = type->kind == SPYI_TYPE_OTHER && type->field_count
                    ? spyi_type_struct_array(unit->compiler->types, type, sizes[i])
                    : spyi_type_array(unit->compiler->types, type, sizes[i]);

@@ -1,4 +1,4 @@
-// Finds the overload that takes arguments of given types, and its generic arguments. It asks Slang's own
+// Finds the overload that accepts arguments of given types, and its generic arguments. It asks Slang's own
 // overload checker by reflection, which answers only yes or no.
 #include "compiler/memo.h"
 
@@ -81,7 +81,7 @@ static void spyi_sl_resolve(spyi_unit *unit, spyi_sl_live *live, void *context) 
         }
         if (r->good && r->overload >= 0) r->chosen = r->overload;
         for (uint32_t i = 0; r->good && r->chosen < 0 && i < overloads;
-             ++i) { // equal specialisations are the same pointer
+             ++i) { // equal specialisations have the same pointer
             spyi_sl_function *o = spyi_sl_overload(unit, set, i);
             if (o == f || spyi_sl_specialise(unit, o, slang_types, count) == f) r->chosen = (int)i;
         }
@@ -158,8 +158,8 @@ bool spyi_unit_conforms(spyi_unit *unit, const spyi_type *type, const char *inte
 
 // >>queries: texts that are compiled only for Slang's messages
 
-// Estimate in KiB of what a query's module leaves in its session when it compiles; one that does not leaves a
-// tenth.
+// Estimate in KiB of the memory that a query's module leaves in its session when it compiles; a query that
+// does not compile leaves a tenth.
 enum { SPYI_SL_QUERY_KIB = 640 };
 
 typedef struct spyi_sl_query {
@@ -235,7 +235,8 @@ void spyi_unit_explain(spyi_unit *unit, const char *name, const spyi_type *const
     spyi_text_free(&text);
 }
 
-// Slang reports "declaration not accessible" before it looks at arguments, so a call without any is enough.
+// Returns whether the declaration is private. Slang reports "declaration not accessible" before it looks at
+// arguments, so a call without any is enough.
 bool spyi_unit_is_private(spyi_unit *unit, const char *name) {
     if (!unit->has_visibility || !spyi_sl_name_is_safe(name)) return false;
     spyi_text text = { NULL, 0, 0 }, answer = { NULL, 0, 0 };

@@ -43,7 +43,8 @@ static spyi_sl_session *spyi_sl_open_session(const spyi_unit *unit, spyi_sl_sour
         for (size_t i = 0; i < c->include_path_count; ++i) paths[path_count++] = c->include_paths[i];
         if (c->embedded_count) paths[path_count++] = SPYI_SL_EMBEDDED_FOLDER;
         if (unit->options
-                .experimental_features) { // `import slang.neural;`: Slang's own modules lie beside it
+                .experimental_features) { // `import slang.neural;` needs Slang's own modules, which lie
+                                          // beside the library
             spyi_sl_folder(c->library->path, &standard);
             spyi_text_add(&standard, "/slang-standard-module-%s", c->library->version);
             paths[path_count++] = spyi_text_str(&standard);
@@ -118,7 +119,7 @@ static spyi_sl_module *spyi_sl_load_stored(spyi_sl_live *live, const spyi_sl_sto
     spyi_sl_session *session = live->session;
     spyi_sl_module *module = NULL;
     spyi_sl_loading *loading = live->files.loading;
-    live->files.loading = NULL; // files may have changed since, so none is read
+    live->files.loading = NULL; // no file is read, because files may have changed since
     size_t missing = count, before = count + 1;
     while (missing > 0 && missing < before) {
         before = missing;
@@ -172,18 +173,20 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
 SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
     for (size_t i = 0; i < compiler->embedded_count; ++i) {
         spyi_sl_module *module = NULL;
-        // AtomicTensor of a serialized module: libslang throws an exception at `t[i]` and at most forms of t.load().
+        // These modules have AtomicTensor, for which libslang throws an exception at `t[i]` and at most forms
+        // of t.load() if the module is serialized.
         if (strcmp(compiler->embedded[i].name, "slangpy_atomic") == 0 || compiler->embedded_stored[i].data ||
             !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
             continue;
         const char *path = module->v->getFilePath(module);
-        if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // else it is a user's file of the same name
+        if (path && strstr(path, SPYI_SL_EMBEDDED_FOLDER)) // otherwise the module is a user's file of the
+                                                           // same name
             spyi_sl_serialize(module, &compiler->embedded_stored[i]);
     }
 }
 
-// Fills `stored` with the module as the compiler keeps it, if it is an embedded one: serializing slangpy_diff takes
-// 150 ms each time. Returns false if the compiler does not keep it.
+// Fills `stored` with the compiler's copy of an embedded module, because serializing slangpy_diff takes 150
+// ms each time. Returns false if the compiler has no copy.
 static bool spyi_sl_copy_embedded(const spyi_compiler *compiler, spyi_sl_module *module,
                                   spyi_sl_stored *stored) {
     const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
@@ -244,8 +247,8 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_loading *lo
         uint32_t failed = spyi_failed_allocations();
         spyi_text_add_n(&adapted, spyi_text_str(content), content->size);
         spyi_source_adapt(unit->compiler, loading, unit->path, &adapted);
-        if (spyi_failed_allocations() == failed) // otherwise a part of the text would be loaded under the
-                                                 // module's name
+        if (spyi_failed_allocations() == failed) // after a failed allocation a part of the text would be
+                                                 // loaded under the module's name
             module =
                 spyi_sl_load_source(session, unit->name, unit->path, spyi_text_str(&adapted), &diagnostics);
         spyi_text_free(&adapted);
@@ -255,7 +258,8 @@ static spyi_sl_module *spyi_sl_load_content(spyi_unit *unit, spyi_sl_loading *lo
                       : NULL;
         if (!module && !diagnostics) spyi_text_add(messages, "is not a precompiled Slang module, or damaged");
     }
-    content->size = size; // with the seal, by which the cache on disk tells this content from one without
+    content->size = size; // the content includes the seal, by which the cache on disk tells this content from
+                          // one without a seal
     spyi_sl_sources sources = { unit->compiler, unit->path, unit->precompiled ? NULL : content };
     spyi_sl_diagnostics(&diagnostics, NULL, &sources, messages);
     spyi_sl_blob_free(&blob);
@@ -306,7 +310,7 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
     for (size_t i = 0; i < unit->link_count; ++i)
         if (!unit->links[i]->stored && !spyi_memo_recall_stored(unit->links[i]))
             spyi_memo_wake(unit->links[i]);
-    // Linked modules are loaded first, except for those that import this very module.
+    // Linked modules are loaded before the unit, except for those that import it.
     for (int pass = 0; pass < 2; ++pass) {
         if (pass == 1) {
             live->module = content ? spyi_sl_load_content(unit, loading, live->session, content, messages)
@@ -345,7 +349,8 @@ SPYI_FN spyi_sl_live *spyi_sl_live_open(spyi_unit *unit, spyi_sl_loading *loadin
     return live;
 }
 
-// Memory in KiB that queries and kernels may leave in a session before it is replaced; see spyi_sl_live_of().
+// The memory in KiB that queries and kernels may leave in a session before it is replaced; see
+// spyi_sl_live_of().
 enum { SPYI_SL_MOST_KEPT_KIB = 24 * 1024 };
 
 spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
@@ -356,7 +361,7 @@ spyi_sl_live *spyi_sl_live_of(spyi_unit *unit, size_t kib) {
         spyi_sl_live *fresh = unit->stored ? spyi_sl_live_open(unit, NULL, NULL, &ignored) : NULL;
         spyi_text_free(&ignored);
         if (!fresh && lost) return NULL;
-        if (fresh) { // without a fresh session the old one is used further, and grows
+        if (fresh) { // if there is no fresh session, the old one continues to grow
             spyi_sl_live_close(unit->live);
             unit->live = fresh;
         }

@@ -6,7 +6,7 @@ static void *spyi_sl_files_cast(spyi_sl_files *self, const spyi_sl_uuid *uuid) {
     static const spyi_sl_uuid ours[] = { SPYI_SL_UUID_UNKNOWN, SPYI_SL_UUID_CASTABLE, SPYI_SL_UUID_FILES };
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; ++i)
         if (memcmp(uuid, &ours[i], sizeof *uuid) == 0) return self;
-    return NULL; // Slang asks for interfaces of its own first
+    return NULL; // Slang first asks whether the object has other interfaces
 }
 
 static spyi_sl_result spyi_sl_files_query(spyi_sl_files *self, const spyi_sl_uuid *uuid, void **out) {
@@ -14,8 +14,7 @@ static spyi_sl_result spyi_sl_files_query(spyi_sl_files *self, const spyi_sl_uui
     return *out ? SPYI_SL_OK : SPYI_SL_NO_INTERFACE;
 }
 
-// addRef and release: the object is a part of a spyi_sl_live, which outlives its session, so nothing is
-// counted.
+// addRef() and release() do nothing: the object is a part of a spyi_sl_live, which outlives its session.
 static uint32_t spyi_sl_files_count(spyi_sl_files *self) {
     (void)self;
     return 1;
@@ -97,7 +96,7 @@ static bool spyi_sl_find_file(spyi_sl_source_files *files, const char *path, spy
     if (!embedded) {
         if (!loading) files->refused = true;
         found = loading && spyi_source_read(compiler, loading, path, text);
-        // When it cannot be used, Slang asks for its source file next.
+        // If the precompiled file cannot be used, Slang asks for its source file next.
         if (found && spyi_source_is_precompiled(path)) {
             spyi_text why = { NULL, 0, 0 };
             // Slang's own modules have no seal, and are as trusted as the library beside them.

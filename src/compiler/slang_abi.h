@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int32_t spyi_sl_result; // < 0: failure
+typedef int32_t spyi_sl_result; // negative values are failures
 typedef int64_t spyi_sl_int;
 
 #define SPYI_SL_OK 0
@@ -68,8 +68,8 @@ enum {
 };
 enum {
     SPYI_SL_CATEGORY_INPUT = 5,   // locations of a stage's inputs
-    SPYI_SL_CATEGORY_OUTPUT = 6,  // ... and outputs
-    SPYI_SL_CATEGORY_UNIFORM = 8, // bytes
+    SPYI_SL_CATEGORY_OUTPUT = 6,  // locations of a stage's outputs
+    SPYI_SL_CATEGORY_UNIFORM = 8, // the bytes of uniform data
     SPYI_SL_CATEGORY_DESCRIPTOR = 9,
     SPYI_SL_CATEGORY_CONSTANT = 10, // specialization constants
     SPYI_SL_CATEGORY_PUSH = 11,
@@ -150,12 +150,12 @@ typedef struct spyi_sl_decl spyi_sl_decl;
 typedef struct spyi_sl_generic spyi_sl_generic;
 typedef struct spyi_sl_modifier spyi_sl_modifier;
 typedef struct spyi_sl_attribute spyi_sl_attribute;
-// Argument of the functions spReflectionEntryPoint_...
+// The argument of the functions spReflectionEntryPoint_...
 typedef struct spyi_sl_entry_layout spyi_sl_entry_layout;
 
 // >>objects: obj->v->function(obj, ...)
 
-typedef void (*spyi_sl_slot)(void); // a slot that we never call
+typedef void (*spyi_sl_slot)(void); // a function of the table that we never call
 
 #define SPYI_SL_OBJECT(name)                                                                                 \
     typedef struct name name;                                                                                \
@@ -183,7 +183,7 @@ struct spyi_sl_blob_table {
     size_t (*getBufferSize)(spyi_sl_blob *);
 };
 
-struct spyi_sl_files_table { // ISlangFileSystem; we implement it
+struct spyi_sl_files_table { // ISlangFileSystem, which we implement
     SPYI_SL_UNKNOWN(spyi_sl_files)
     void *(*castAs)(spyi_sl_files *, const spyi_sl_uuid *);
     spyi_sl_result (*loadFile)(spyi_sl_files *, const char *path, spyi_sl_blob **);
@@ -192,7 +192,7 @@ struct spyi_sl_files_table { // ISlangFileSystem; we implement it
 typedef struct spyi_sl_option {
     int32_t name;
     struct {
-        int32_t kind; // 0: integers, 1: strings
+        int32_t kind; // 0 for integers, 1 for strings
         int32_t int0, int1;
         const char *string0, *string1;
     } value;
@@ -234,7 +234,7 @@ typedef struct spyi_sl_global_desc {
 } spyi_sl_global_desc;
 
 typedef struct spyi_sl_source_location {
-    const char *filePath; // valid as long as its session
+    const char *filePath; // valid as long as the option's session
     spyi_sl_int line, column;
 } spyi_sl_source_location;
 

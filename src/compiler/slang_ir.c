@@ -24,7 +24,7 @@ SPYI_FN void spyi_ir_map_free(spyi_ir_map *map) {
     memset(map, 0, sizeof *map);
 }
 
-// When memory runs out, the key is not added.
+// Adds a key. When memory runs out, the key is not added.
 SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value) {
     if (map->count * 2 >= map->capacity) {
         spyi_ir_map grown;
@@ -48,9 +48,9 @@ SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value) {
     map->count++;
 }
 
-// Appends an element, all zero, to a growing array. NULL when out of memory.
+// Appends an element, all zero, to a growing array. Returns NULL when out of memory.
 static void *spyi_ir_next(void **items, uint32_t *count, size_t size) {
-    if ((*count & (*count - 1)) == 0) { // the count is a power of two or 0: the array is full
+    if ((*count & (*count - 1)) == 0) { // a count that is a power of two or 0 means that the array is full
         void *grown = spyi_realloc(*items, (*count ? *count * (size_t)2 : 1) * size);
         if (!grown) return NULL;
         *items = grown;
@@ -92,8 +92,8 @@ typedef struct spyi_ir_slice {
     size_t size;
 } spyi_ir_slice;
 
-typedef struct spyi_ir_local { // what an id such as %1 means
-    // The expression that the id was set to, when spyi_ir_reduce() follows it; empty: the id stands for
+typedef struct spyi_ir_local { // the meaning of an id such as %1
+    // The expression that the id was set to, if spyi_ir_reduce() must follow it; empty if the id stands for
     // itself.
     spyi_ir_slice value;
     spyi_ir_slice derivative_of;
@@ -224,7 +224,7 @@ static bool spyi_ir_let(spyi_ir_slice line, spyi_ir_slice *id, spyi_ir_slice *va
     return true;
 }
 
-// The text in quotes behind `word`, of a line such as [export("...")].
+// Returns the text in quotes behind `word`, in a line such as [export("...")].
 static spyi_ir_slice spyi_ir_quoted(spyi_ir_slice line, const char *word) {
     spyi_ir_slice text = { NULL, 0 };
     if (!spyi_ir_begins(line, word)) return text;
@@ -241,8 +241,8 @@ static spyi_ir_slice spyi_ir_id_after(spyi_ir_slice line, const char *word) {
 
 typedef struct spyi_ir_walk { // A walk over the lines of a module's text.
     const char *at;
-    spyi_ir_slice line, link, name; // link, name: from the decorations before the line
-    spyi_ir_slice outer;            // id of the top-level func or generic around the line
+    spyi_ir_slice line, link, name; // link and name come from the decorations before the line
+    spyi_ir_slice outer;            // the id of the top-level func or generic around the line
     int depth;
     bool no_diff;
 } spyi_ir_walk;
@@ -372,7 +372,7 @@ static void spyi_ir_read(spyi_sl_nested *nested, const char *text) {
     t.nested = nested;
     t.text = text;
     spyi_ir_read_ids(&t);
-    for (int pass = 0; pass < 2; ++pass) { // pass 1 reads the calls, which need all annotations
+    for (int pass = 0; pass < 2; ++pass) { // pass 1 reads the calls, because they need all annotations
         memset(&w, 0, sizeof w);
         w.at = text;
         while (spyi_ir_step(&w)) {

@@ -1,4 +1,4 @@
-// What nested.c needs from the text of modules in Slang's IR: functions, their calls and derivatives.
+// The functions, calls and derivatives that nested.c reads from the text of modules in Slang's IR.
 #ifndef SPYI_COMPILER_SLANG_IR_H
 #define SPYI_COMPILER_SLANG_IR_H
 
@@ -17,7 +17,7 @@ typedef struct spyi_ir_call {
 } spyi_ir_call;
 
 typedef struct spyi_ir_function {
-    uint64_t link; // hash of the name that is the same in all modules
+    uint64_t link; // a hash of the name that is the same in all modules
     char *name;    // NULL means that no name is known
     spyi_ir_call *calls;
     uint32_t call_count;
@@ -37,7 +37,7 @@ struct spyi_sl_nested {
     uint64_t root;
 };
 
-// NULL means that the key is not in the map
+// returns NULL if the key is not in the map
 SPYI_FN uint32_t *spyi_ir_map_get(const spyi_ir_map *map, uint64_t key);
 SPYI_FN void spyi_ir_map_put(spyi_ir_map *map, uint64_t key, uint32_t value); // the key must be new
 SPYI_FN void spyi_ir_map_free(spyi_ir_map *map);

@@ -4,13 +4,14 @@
 
 // >>files that a unit depends on
 
-typedef struct spyi_source_ask { // a call of the file hook, made on the thread that waits
+typedef struct spyi_source_ask { // a call of the file hook, which runs on the thread that waits for the
+                                 // worker
     const spyi_compiler *compiler;
     const char *path;
     spyi_text *out;
     uint64_t stamp;
     bool opened, good;
-    size_t bad_size; // when not good: the size that the hook gave with data NULL
+    size_t bad_size; // the size that the hook gave together with data NULL, when it is not good
 } spyi_source_ask;
 
 static void spyi_source_ask_stamp(void *context) {
@@ -34,7 +35,7 @@ static void spyi_unit_watch(spyi_unit *unit, const char *path, uint64_t stamp) {
     if (unit->watched_count % 16 == 0) {
         spyi_sl_watched *grown =
             (spyi_sl_watched *)spyi_realloc(unit->watched, (unit->watched_count + 16) * sizeof *grown);
-        if (!grown) return; // without memory, changes of this file go unnoticed
+        if (!grown) return; // changes of this file go unnoticed when memory runs out
         unit->watched = grown;
     }
     unit->watched[unit->watched_count].path = spyi_strdup(path);
@@ -74,11 +75,11 @@ bool spyi_unit_changed(const spyi_unit *unit) {
 // Appends the path in plain form, for comparing paths: "a/./b/../c.slang" and "a\c.slang" become "a/c.slang".
 static void spyi_source_plain_path(const char *path, spyi_text *out) {
     if (*path == '/' || *path == '\\') spyi_text_add(out, "/");
-    size_t root = out->size, climbs = root; // up to `climbs` the path has only ".."
+    size_t root = out->size, climbs = root; // up to `climbs` the path consists of ".." only
     while (*path) {
         size_t n = strcspn(path, "/\\");
         bool up = n == 2 && path[0] == '.' && path[1] == '.';
-        if (up && out->size > climbs) { // removes the last part
+        if (up && out->size > climbs) { // removes the last part of the path
             while (out->size > root && out->data[out->size - 1] != '/') --out->size;
             if (out->size > root) --out->size;
             out->data[out->size] = '\0';
@@ -92,7 +93,7 @@ static void spyi_source_plain_path(const char *path, spyi_text *out) {
 }
 
 bool spyi_unit_reads(const spyi_unit *unit, const spyi_unit *other) {
-    if (other->has_given && !other->given_path) return false; // its path is no file's
+    if (other->has_given && !other->given_path) return false; // the path of `other` does not name a file
     spyi_text wanted = { NULL, 0, 0 }, path = { NULL, 0, 0 };
     bool found = false;
     spyi_source_plain_path(other->path, &wanted);

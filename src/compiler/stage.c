@@ -1,5 +1,6 @@
-// Describes functions as vertex and fragment shaders: which parameters the stage fills or takes, and where its inputs
-// and outputs lie; and moves what a stage's SPIR-V takes, so that two stages share one interface.
+// Describes functions as vertex and fragment shaders: which parameters the stage fills or takes, and where
+// its inputs and outputs lie. Also moves the bindings that the SPIR-V of a stage takes, so that two stages
+// share one interface.
 #include "compiler/memo.h"
 #include "compiler/target.h"
 
@@ -14,11 +15,11 @@ SPYI_FN uint32_t spyi_sl_stage_number(uint8_t stage) {
 typedef struct spyi_sl_stage_walk {
     spyi_unit *unit;
     spyi_sl_live *live;
-    spyi_varyings *list, *systems; // systems: SV_ values
+    spyi_varyings *list, *systems; // `systems` gets the SV_ values, `list` all others
     uint32_t category;             // SPYI_SL_CATEGORY_INPUT or _OUTPUT
     uint32_t param;
     bool targets; // locations are the numbers of SV_Target
-    bool failed;  // out of memory
+    bool failed;  // memory ran out
 } spyi_sl_stage_walk;
 
 static char *spyi_sl_upper(const char *text) {
@@ -191,12 +192,12 @@ bool spyi_unit_stage(spyi_unit *unit, const char *name, uint8_t stage, spyi_stag
     q.stage = stage;
     q.out = out;
     q.good = true;
-    if (!spyi_sl_name_is_safe(name)) return true; // it is no entry point
+    if (!spyi_sl_name_is_safe(name)) return true; // a function with such a name is no entry point
     size_t before = error->size;
     spyi_memo_ask(&m, unit, 'g', name);
     spyi_memo_add_number(&m, stage);
     if (!spyi_memo_recall(&m, spyi_stage_memo_fields, out)) {
-        spyi_stage_free(out); // parts of a damaged answer
+        spyi_stage_free(out); // frees the parts of a damaged answer
         q.good = false;
         spyi_sl_ask(unit, 4, "look at a shader of a draw", spyi_sl_look_at_stage, &q, error);
         if (q.good) spyi_memo_keep(&m, spyi_stage_memo_fields, out);
@@ -226,7 +227,7 @@ void spyi_stage_free(spyi_stage *stage) {
 
 // >>interpolation
 
-enum { // SPIR-V's numbers
+enum { // These are numbers of SPIR-V.
     SPYI_STAGE_INPUT = 1,
     SPYI_STAGE_NO_PERSPECTIVE = 13,
     SPYI_STAGE_FLAT = 14,
@@ -252,7 +253,7 @@ void spyi_code_interpolation(const uint32_t *words, size_t count, spyi_varyings 
 
 // >>one interface for two stages
 
-enum { // SPIR-V's numbers
+enum { // These are numbers of SPIR-V.
     SPYI_MOVE_BINDING = 33,
     SPYI_MOVE_SET = 34,
     SPYI_MOVE_OFFSET = 35,

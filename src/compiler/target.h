@@ -1,6 +1,6 @@
-// What depends on the target of the code that Slang makes: SPIR-V words (target_spirv*.c) or CUDA text
-// (target_cuda*.c). These files read such code and repair it before a driver gets it. All other files use the
-// target's table (spyi_code_target).
+// Everything that depends on the target of the code that Slang makes: SPIR-V words (target_spirv*.c) or CUDA
+// text (target_cuda*.c). The target's files read such code and repair it before a driver gets it. All other
+// files use the target's table (spyi_code_target).
 #ifndef SPYI_COMPILER_TARGET_H
 #define SPYI_COMPILER_TARGET_H
 
@@ -18,17 +18,18 @@
 // The state of a walk over an entry point's parameters, in order; all zero before the first one.
 typedef struct spyi_sl_params {
     size_t end;
-    bool moved; // an earlier parameter was an unsized array: reflection's offsets are wrong from here on
+    bool moved; // an earlier parameter was an unsized array, so the offsets of reflection are wrong from here
+                // on
 } spyi_sl_params;
 
 // The faults of Slang's code that mend() found and could not repair.
 typedef struct spyi_code_faults {
-    bool saved;     // values saved in nested loops of different length
-    bool additions; // gradients of array elements that are read at several indices
+    bool saved;     // the code saves values in nested loops of different length
+    bool additions; // the code adds gradients of array elements that are read at several indices
 } spyi_code_faults;
 
 struct spyi_code_target {
-    int32_t format;      // code format of Slang's session, SPYI_SL_TARGET_*
+    int32_t format;      // the code format of Slang's session, SPYI_SL_TARGET_*
     const char *profile; // Slang's profile of the target; NULL means that the target has none
     // Adds the target's compile options to a session's.
     void (*add_options)(const spy_compile_options *options, spyi_sl_option *out, uint32_t *count);
@@ -43,23 +44,24 @@ struct spyi_code_target {
     void (*mend)(spyi_code *code, spyi_code_faults *faults);
     // Finds out which shader parameters the code uses, and gives them the bindings that backends expect.
     bool (*place)(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages);
-    // Where variables lie in memory. size: bytes of a variable. is_moved: whether a struct's fields have
-    // other offsets than reflection says; field: then the byte offset of field `index` (`last`: unsized
-    // arrays come last). param: byte offset of the entry point's next parameter.
+    // These functions say where variables lie in memory. size() returns the bytes of a variable. is_moved()
+    // returns whether the fields of a struct have other offsets than reflection says; field() then returns
+    // the byte offset of field `index` (`last` tells that unsized arrays come last). param() returns the byte
+    // offset of the entry point's next parameter.
     size_t (*size)(spyi_unit *unit, spyi_sl_type_layout *layout);
     bool (*is_moved)(spyi_unit *unit, spyi_sl_type_layout *layout);
     size_t (*field)(spyi_unit *unit, spyi_sl_type_layout *layout, bool last, unsigned index);
     size_t (*param)(spyi_unit *unit, spyi_sl_variable_layout *param, spyi_sl_params *params);
 };
 
-// target_spirv.c and target_cuda.c
+// These tables are defined in target_spirv.c and target_cuda.c.
 SPYI_FN const spyi_code_target *spyi_code_spirv(void);
 SPYI_FN const spyi_code_target *spyi_code_cuda(void);
 
 // The number of words by which place() may lengthen the code.
 enum { SPYI_CODE_ROOM = 16 };
 
-enum { SPYI_MOST_INDICES = 24 }; // most indices of a value that is saved in nested loops
+enum { SPYI_MOST_INDICES = 24 }; // the largest number of indices of a value that is saved in nested loops
 
 // >>SPIR-V: numbers of the operations that target_spirv*.c read
 enum {
@@ -119,17 +121,16 @@ static inline bool spyi_spirv_is_chain(uint32_t op) {
     return op == SPYI_OP_ACCESS_CHAIN || op == SPYI_OP_IN_BOUNDS_ACCESS_CHAIN;
 }
 
-// One instruction after another:
-//     for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);)
+// An iterator over instructions: for (spyi_spirv_at i = spyi_spirv_first(words, count); spyi_spirv_next(&i);)
 typedef struct spyi_spirv_at {
-    const uint32_t *words, *w; // w: the first word of the instruction
-    size_t count, at;          // at: number of that word
-    size_t length;             // words of the instruction
+    const uint32_t *words, *w; // `w` is the first word of the instruction
+    size_t count, at;          // `at` is the number of the word `w`
+    size_t length;             // the number of words of the instruction
     uint32_t op;
-    bool broken; // the code is cut off or damaged: the loop ended early
+    bool broken; // the code is cut off or damaged, so the loop ended early
 } spyi_spirv_at;
 
-// The instructions from word `begin` to word `end`.
+// Returns an iterator over the instructions from word `begin` to word `end`.
 static inline spyi_spirv_at spyi_spirv_from(const uint32_t *words, size_t begin, size_t end) {
     spyi_spirv_at i;
     memset(&i, 0, sizeof i);
@@ -140,7 +141,7 @@ static inline spyi_spirv_at spyi_spirv_from(const uint32_t *words, size_t begin,
 }
 
 static inline spyi_spirv_at spyi_spirv_first(const uint32_t *words, size_t count) {
-    return spyi_spirv_from(words, 5, count); // behind the header
+    return spyi_spirv_from(words, 5, count); // the header has five words
 }
 
 static inline bool spyi_spirv_next(spyi_spirv_at *i) {
@@ -153,8 +154,8 @@ static inline bool spyi_spirv_next(spyi_spirv_at *i) {
     return !i->broken;
 }
 
-// The first returns the operation of the instruction at word `at`, or 0 when `at` is 0. The second returns
-// word `n` of that instruction, or 0 when it is shorter.
+// spyi_spirv_op() returns the operation of the instruction at word `at`, or 0 when `at` is 0.
+// spyi_spirv_word() returns word `n` of that instruction, or 0 when it is shorter.
 static inline uint32_t spyi_spirv_op(const uint32_t *words, uint32_t at) {
     return at ? words[at] & 0xffffu : 0;
 }

@@ -7,25 +7,25 @@
 #include "compiler/target.h"
 
 typedef struct spyi_addition_name {
-    const char *at; // in the text; NULL means a free slot of the hash table
+    const char *at; // where the name stands in the text; NULL means a free slot of the hash table
     uint32_t size, assigned;
-    uint32_t block, loose, stores; // same as in spyi_addition_id
-    bool zero;                     // it was assigned a gradient's zero
+    uint32_t block, loose, stores; // these members mean the same as in spyi_addition_id
+    bool zero;                     // the variable was assigned the zero of a gradient
     bool context, varies;
-    const char *type; // where its declaration begins, with the type
+    const char *type; // where the declaration of the name begins, with the type
 } spyi_addition_name;
 
 typedef struct spyi_addition_text {
-    spyi_addition_name *names; // a hash table
-    uint32_t capacity, used;   // capacity: a power of two
-    const char **adds;         // statements that must become additions
+    spyi_addition_name *names; // this array is a hash table
+    uint32_t capacity, used;   // `capacity` is a power of two
+    const char **adds;         // lists statements that must become additions
     uint32_t add_count, block;
     bool failed, unclear;
 } spyi_addition_text;
 
-// One statement, or a block's head with its "{", or a "}".
+// One statement, or the head of a block with its "{", or a "}".
 typedef struct spyi_addition_statement {
-    const char *begin, *end, *equals; // equals: the "=" of an assignment, or NULL
+    const char *begin, *end, *equals; // `equals` points to the "=" of an assignment, or is NULL
     bool is_block;
 } spyi_addition_statement;
 
@@ -38,7 +38,7 @@ static bool spyi_addition_digit(char c) {
 static bool spyi_addition_token(const char **c, const char *end, const char **token, size_t *size) {
     const char *at = *c;
     for (; at < end && !spyi_is_word(*at); at++)
-        while (*at == '#' && at + 1 < end && at[1] != '\n') at++; // #line
+        while (*at == '#' && at + 1 < end && at[1] != '\n') at++; // skips a #line directive
     *token = at;
     while (at < end && (spyi_is_word(*at) || (*at == '.' && spyi_addition_digit(**token)))) at++;
     *c = at;
@@ -82,7 +82,7 @@ static bool spyi_addition_next(const char *c, const char *end, spyi_addition_sta
     for (;;) {
         while (c < end && (*c == ' ' || *c == '\n' || *c == '\r' || *c == '\t')) c++;
         if (c >= end || *c != '#') break;
-        while (c < end && *c != '\n') c++; // #line
+        while (c < end && *c != '\n') c++; // skips a #line directive
     }
     s->begin = c;
     for (; c < end; c++) {
@@ -102,8 +102,8 @@ static bool spyi_addition_next(const char *c, const char *end, spyi_addition_sta
     return false;
 }
 
-// Returns the variable that a statement assigns to or declares; NULL if there is none. Sets *whole when it
-// assigns to the variable itself and not to an element.
+// Returns the variable that a statement assigns to or declares; NULL means that there is none. Sets *whole
+// when it assigns to the variable itself and not to an element.
 static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spyi_addition_statement *s,
                                                 bool *whole) {
     const char *end = s->equals ? s->equals : s->end - 1, *c = s->begin, *token, *last;
@@ -113,7 +113,8 @@ static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spy
     if (s->is_block || !spyi_addition_token(&c, end, &token, &size) ||
         spyi_addition_begins(token, size, "return"))
         return NULL;
-    if (token == s->begin && (*c == ' ' || *c == '<' || c == end)) { // "TYPE NAME" or "NAME"
+    if (token == s->begin && (*c == ' ' || *c == '<' || c == end)) { // the statement begins with "TYPE NAME"
+                                                                     // or "NAME"
         last = end;
         while (last > s->begin && spyi_is_word(last[-1])) last--;
         last_size = (size_t)(end - last);
@@ -148,7 +149,8 @@ static bool spyi_addition_text_varies(const spyi_addition_statement *s) {
     return false;
 }
 
-// Returns whether an expression depends on gradients. `state`: a byte for each name, 1 when its value does.
+// Returns whether an expression depends on gradients. `state` has a byte for each name, which is 1 when its
+// value does.
 static bool spyi_addition_text_gradient(spyi_addition_text *t, const char *c, const char *end,
                                         const uint8_t *state) {
     const char *token;
@@ -178,7 +180,7 @@ static bool spyi_addition_text_zero(spyi_addition_text *t, const char *c, const 
             for (size_t i = 0; i < sizeof types / sizeof *types; i++)
                 type = type || spyi_addition_begins(token, size, types[i]);
         if (!zero && !type) return false;
-        if (type && c < end && *c == '<') // Matrix<float, 3, 3>
+        if (type && c < end && *c == '<') // a type with template arguments, such as Matrix<float, 3, 3>
             while (c < end && *c != '>') c++;
         zeros += zero;
     }
@@ -367,7 +369,7 @@ static const char spyi_addition_helpers[] =
 
 typedef struct spyi_addition_output {
     const char *body;
-    spyi_text text, structs; // structs: names with an addition function, each as " NAME "
+    spyi_text text, structs; // `structs` lists names that have an addition function, each as " NAME "
     const char *copied;      // `text` contains the body up to here
     bool any;
 } spyi_addition_output;
@@ -456,7 +458,7 @@ static bool spyi_addition_put_function(spyi_addition_output *o, const char *head
         if (*c != ',' && *c != ')') continue;
         const char *name = c;
         while (spyi_is_word(name[-1])) name--;
-        if (name == c || spyi_addition_digit(*name)) continue; // a "," between template arguments
+        if (name == c || spyi_addition_digit(*name)) continue; // skips a "," between template arguments
         spyi_addition_name *n = spyi_addition_find(&t, name, (size_t)(c - name), true);
         if (!n) break;
         n->context = spyi_addition_contains(parameter, (size_t)(c - parameter), SPYI_ADDITION_CONTEXT);

@@ -47,7 +47,9 @@ static bool spyi_text_uses(const char *body, const spyi_input *input) {
     size_t root = strcspn(input->path, ".[");
     const char *last = strrchr(input->path, '.');
     bool holder = strncmp(input->path, SPYI_HOLDER_PREFIX, strlen(SPYI_HOLDER_PREFIX)) == 0;
-    if (input->parameter && !holder) return true; // the emitter passes every argument, used or not
+    if (input->parameter && !holder)
+        return true; // the emitter passes every argument, even one that the code
+                     // does not use
     if (!spyi_text_has(body, "globalParams_", "->", input->path, root) &&
         !(spyi_text_copies(body) && spyi_text_has(body, ".", "", input->path, root)))
         return false;

@@ -6,8 +6,8 @@
 #include "compiler/target.h"
 
 typedef struct spyi_saved_group {
-    char *from;  // position of the "[" of the index
-    size_t size; // bytes of the index with both brackets
+    char *from;  // the position of the "[" of the index
+    size_t size; // the number of bytes of the index with both brackets
 } spyi_saved_group;
 
 // Finds the indices at `at`, "[..][..]", and returns their number.
@@ -68,14 +68,14 @@ static bool spyi_saved_turn_name(char *body, const char *name, size_t size, uint
 
 bool spyi_code_order_saved_text(char *body) {
     static const char counter[] = "[_pc_";
-    spyi_text done = { NULL, 0, 0 }; // names that are done, each as " NAME "
+    spyi_text done = { NULL, 0, 0 }; // lists the names that are done, each as " NAME "
     bool clear = true;
     for (char *c = strstr(body, counter); c && clear; c = strstr(c + 1, counter)) {
         spyi_saved_group groups[SPYI_MOST_INDICES];
         uint32_t depth = 0, wrong = 0, right = 0, count;
         const char *before = NULL;
         char *name = c, mark[64];
-        char *first = c; // the first index
+        char *first = c; // `first` is the position of the first index
         for (int open = 0; first > body && first[-1] != '\n' && (open || first[-1] == ']'); first--)
             open += (first[-1] == ']') - (first[-1] == '[');
         name = first;

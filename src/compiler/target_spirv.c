@@ -89,8 +89,9 @@ static void spyi_spirv_mend(spyi_code *code, spyi_code_faults *faults) {
     code->size = count * sizeof *words;
 }
 
-// Names of GLSL.std.450's functions 11 to 30, which take half and float only. Source: the specification of the extended
-// instruction set GLSL.std.450. Slang writes them for doubles, too; lavapipe then gives 0 without a word.
+// The names of GLSL.std.450's functions 11 to 30, which take half and float only. Source: the specification
+// of the extended instruction set GLSL.std.450. Slang writes them for doubles, too; lavapipe then gives 0
+// without a word.
 static const char *const spyi_spirv_no_double[] = { "radians", "degrees", "sin",   "cos",   "tan",
                                                     "asin",    "acos",    "atan",  "sinh",  "cosh",
                                                     "tanh",    "asinh",   "acosh", "atanh", "atan2",
@@ -101,7 +102,7 @@ enum { SPYI_SPIRV_FIRST_NO_DOUBLE = 11, SPYI_SPIRV_DOUBLE_TYPES = 8 };
 static bool spyi_spirv_check_doubles(const uint32_t *words, size_t count, spyi_text *messages) {
     enum { EXT_INST = 12, TYPE_FLOAT = 22, TYPE_VECTOR = 23 };
     const size_t most = sizeof spyi_spirv_no_double / sizeof spyi_spirv_no_double[0];
-    uint32_t types[SPYI_SPIRV_DOUBLE_TYPES], type_count = 0; // double and its vectors
+    uint32_t types[SPYI_SPIRV_DOUBLE_TYPES], type_count = 0; // `types` lists double and its vectors
     for (size_t at = 5; at < count;) {
         const uint32_t *op = words + at;
         uint32_t length = op[0] >> 16, number = op[0] & 0xffff, wanted = 0;

@@ -15,20 +15,25 @@
 // code stays as it was.
 #include "compiler/target.h"
 
-enum { SPYI_ADDITION_MOST_PARTS = 64 }; // most members of a struct, or elements of an array, that is added
+enum {
+    SPYI_ADDITION_MOST_PARTS = 64
+}; // the largest number of members of a struct, or elements of an array,
+    // that is added
 
 typedef struct spyi_addition_id {
-    uint32_t at;    // word of the instruction that defines it; 0 means no instruction that matters here
-    uint32_t root;  // for a pointer: the variable or parameter that it points into; otherwise the id itself
-    uint32_t slot;  // For a variable or pointer parameter of the current function: its number, from 1 on.
-    uint32_t label; // for a block of the current function: its number, from 1 on
-    // For a variable: the block that set it to zero and since then only stored elements; 0 if there is none.
+    uint32_t at;    // the word of the instruction that defines the id; 0 means that no instruction that
+                    // matters here defines it
+    uint32_t root;  // the variable or parameter that a pointer points into; for other ids the id itself
+    uint32_t slot;  // The number, from 1 on, of a variable or pointer parameter of the current function.
+    uint32_t label; // the number, from 1 on, of a block of the current function
+    // The block that set the variable to zero and since then only stored elements; 0 means that there is
+    // none.
     uint32_t block;
     uint32_t loose;               // the block of the last store to an element that is outside of `block`
-    uint32_t stores;              // number of elements stored in `block`
-    bool backward, zero, context; // what SPYI_ADDITION_... in its name says
+    uint32_t stores;              // the number of elements stored in `block`
+    bool backward, zero, context; // the name has SPYI_ADDITION_BACKWARD, _ZERO or _CONTEXT in it
     bool gradient;                // the value depends on the gradients that the function is given
-    // For an access chain: an index is not constant. For a variable: the same for a store in `block`.
+    // An access chain has an index that is not constant, or a store in `block` to the variable has one.
     bool varies;
 } spyi_addition_id;
 
@@ -40,8 +45,8 @@ typedef struct spyi_addition_code {
     // For each block of the current function a byte for each slot: 1 when its value may depend on gradients
     // there.
     uint8_t *states;
-    uint32_t slots; // bytes of `states` for each block
-    uint32_t *out;  // the new code
+    uint32_t slots; // the number of bytes of `states` for each block
+    uint32_t *out;  // gets the new code
     size_t out_count, out_capacity;
     bool failed, unclear;
     uint32_t changed;

@@ -4,13 +4,13 @@
 // Source: SPIR-V 1.6, sections 3 and 2.16.
 #include "compiler/target.h"
 
-enum { // SPIR-V's numbers; those of operations are in target.h
+enum { // These are numbers of SPIR-V; those of operations are in target.h.
     SPYI_DECORATION_BINDING = 33,
     SPYI_DECORATION_SET = 34,
     SPYI_DECORATION_OFFSET = 35,
     SPYI_CAPABILITY_SHADER = 1,
-    SPYI_CAPABILITY_TEXTURES_DYNAMIC = 29, // SampledImageArrayDynamicIndexing
-    SPYI_CAPABILITY_BUFFERS_DYNAMIC = 30,  // StorageBufferArrayDynamicIndexing
+    SPYI_CAPABILITY_TEXTURES_DYNAMIC = 29, // SPIR-V calls it SampledImageArrayDynamicIndexing
+    SPYI_CAPABILITY_BUFFERS_DYNAMIC = 30,  // SPIR-V calls it StorageBufferArrayDynamicIndexing
     SPYI_CAPABILITY_RW_TEXTURES_DYNAMIC = 31,
     SPYI_CAPABILITY_EXTENDED_FORMATS = 49,
     SPYI_CAPABILITY_READ_WITHOUT_FORMAT = 55,
@@ -24,21 +24,20 @@ enum { // SPIR-V's numbers; those of operations are in target.h
 };
 
 typedef struct spyi_code_id {
-    uint32_t set, binding; // UINT32_MAX means that it has no such decoration
-    uint32_t storage;      // for a variable: its storage class; UINT32_MAX means that the id is no variable
-    uint32_t type;         // for a variable or pointer: the type it points to; for an array: the element type
+    uint32_t set, binding; // UINT32_MAX means that the id has no such decoration
+    uint32_t storage;      // the storage class of a variable; UINT32_MAX means that the id is no variable
+    uint32_t type;         // the type that a variable or pointer points to, or the element type of an array
     uint32_t value;        // the value of a constant
     uint32_t number;       // the new binding
-    uint32_t image;        // for an image type: the word of its instruction
-    uint32_t op; // for a sampler, sampled image, run-time array or struct type: the operation that declares
-                 // it
-    uint32_t handle;             // for a variable of the table of handles: its spyi_handle_kind
-    uint32_t function, position; // for a parameter: its function, and its index there
+    uint32_t image;        // the word at which the instruction of an image type begins
+    uint32_t op;     // the operation that declares a sampler, sampled image, run-time array or struct type
+    uint32_t handle; // the spyi_handle_kind of a variable of the table of handles
+    uint32_t function, position; // the function of a parameter, and the parameter's index there
 } spyi_code_id;
 
 // One use of a uniform buffer's variable or of one of its members.
 typedef struct spyi_code_use {
-    uint32_t variable, member; // member UINT32_MAX: the use is of the variable itself
+    uint32_t variable, member; // `member` UINT32_MAX means that the use is of the variable itself
 } spyi_code_use;
 
 typedef struct spyi_code_scan {
@@ -48,8 +47,9 @@ typedef struct spyi_code_scan {
     uint32_t id_count;
     spyi_code_use *uses;
     uint32_t use_count, use_capacity;
-    uint32_t function, parameters; // the function that is being read, and the number of its parameters so far
-    bool failed;                   // out of memory
+    uint32_t function, parameters; // `function` is the function that is being read, `parameters` the number
+                                   // of its parameters so far
+    bool failed;                   // memory ran out
 } spyi_code_scan;
 
 static spyi_code_id *spyi_code_at(spyi_code_scan *s, uint32_t id) {
@@ -200,7 +200,7 @@ enum { SPYI_IMAGE_SAMPLED = 7, SPYI_IMAGE_FORMAT = 8, SPYI_IMAGE_STORAGE = 2 };
 // Returns SPIR-V's image format for texels of a type; 0 if there is none.
 static uint32_t spyi_code_format(const spyi_type *texel) {
     static const struct {
-        uint8_t scalar, formats[3]; // for one, two and four columns
+        uint8_t scalar, formats[3]; // `formats` are for one, two and four columns
     } list[] = {
         { SPY_DTYPE_FLOAT32, { 3, 6, 1 } },  { SPY_DTYPE_FLOAT16, { 9, 7, 2 } },
         { SPY_DTYPE_INT32, { 24, 25, 21 } }, { SPY_DTYPE_UINT32, { 33, 35, 30 } },
@@ -232,7 +232,8 @@ static void spyi_code_set_format(spyi_code_scan *s, const spyi_inputs *inputs,
         uint32_t id = bindings[i].texel ? spyi_code_find(s, &bindings[i], SPYI_STORAGE_CONSTANT) : 0;
         if (id && spyi_code_image(s, id) == image && spyi_code_format(bindings[i].texel) != format) return;
     }
-    for (uint32_t id = 1; id < s->id_count; ++id) { // SPIR-V forbids two equal types
+    for (uint32_t id = 1; id < s->id_count; ++id) { // looks for an equal type, because SPIR-V forbids two
+                                                    // equal types
         const uint32_t *w = s->ids[id].image == UINT32_MAX ? NULL : s->words + s->ids[id].image;
         if (w && w != image && w[SPYI_IMAGE_FORMAT] == format && memcmp(w + 2, image + 2, 6 * sizeof *w) == 0)
             return;
@@ -293,7 +294,7 @@ static bool spyi_code_check_atomics(spyi_code_scan *s, const spyi_inputs *inputs
         if (i.op != SPYI_OP_TEXEL_POINTER || i.length < 6) continue;
         const uint32_t *image = spyi_code_image(s, w[3]);
         if (image && (image[SPYI_IMAGE_FORMAT] == 24 || image[SPYI_IMAGE_FORMAT] == 33))
-            continue; // R32i, R32ui
+            continue; // R32i and R32ui are formats of single 32-bit integers
         const char *path = "?";
         bool texture = false;
         for (uint32_t k = 0; k < inputs->count; ++k) {
@@ -394,7 +395,8 @@ static void spyi_code_number(spyi_code_scan *s, spyi_inputs *inputs, const spyi_
     for (int parameter = 1; parameter >= 0; --parameter) {
         for (uint32_t i = 0; i < inputs->count; ++i) {
             spyi_input *p = &inputs->items[i];
-            bool own = p->parameter && !strpbrk(p->path, ".["); // not a member or element of a parameter
+            bool own = p->parameter && !strpbrk(p->path, ".["); // the path names a whole parameter, not a
+                                                                // member or element of one
             if (p->kind != SPYI_INPUT_BINDING || own != (parameter == 1)) continue;
             bool constant = bindings[i].texel || bindings[i].kind;
             uint32_t id =
@@ -444,9 +446,9 @@ static bool spyi_code_is_input(const spyi_code_id *v, const spyi_inputs *inputs,
     return false;
 }
 
-// Slang makes of DescriptorHandle<T> arrays of descriptors without a size, which are no shader parameters: one for each
-// type, in one set, and most of them with one binding. Gives each the set of handles and the binding of its kind.
-// Returns false when there are too many parameters.
+// Gives each array of handles the set of handles and the binding of its kind. Slang makes of
+// DescriptorHandle<T> arrays of descriptors without a size, which are no shader parameters: one for each
+// type, in one set, and most of them with one binding. Returns false when there are too many parameters.
 static bool spyi_code_handles(spyi_code_scan *s, spyi_inputs *inputs, const spyi_sl_binding *bindings,
                               spyi_text *messages) {
     bool any = false;
@@ -605,7 +607,7 @@ static bool spyi_code_name_format(spyi_code_scan *s, const uint8_t *formats, uin
         image[SPYI_IMAGE_FORMAT] = spyi_code_common_format(s, image, formats, count);
         *failed = image[SPYI_IMAGE_FORMAT] == 0;
         uint32_t own = image[1], equal = *failed ? 0 : spyi_code_equal_image(s, image);
-        // The one that is declared first stays.
+        // The image type that is declared first stays.
         if (equal && s->ids[equal].image < (uint32_t)(image - s->words))
             spyi_code_merge_images(s, own, equal);
         else if (equal) spyi_code_merge_images(s, equal, own);

@@ -14,13 +14,14 @@
 enum { SPYI_COUNTER_NAME = 0x0063705f /* "_pc" */ };
 
 typedef struct spyi_saved_id {
-    uint32_t at; // word of the instruction that defines it, for the operations in spyi_saved_read(); else 0
-    uint32_t stored; // for a variable: word of the last store to it before the current instruction
-    // For an array type: number of its dimensions that are loops, if their lengths differ; else 0.
+    uint32_t at; // the word of the instruction that defines the id, for the operations in spyi_saved_read();
+                 // otherwise 0
+    uint32_t stored; // the word of the last store to a variable before the current instruction
+    // The number of dimensions of an array type that are loops, if their lengths differ; otherwise 0.
     uint32_t depth;
-    bool counter; // its name is _pc
-    bool zeroed;  // that store sets it to 0
-    bool partial; // it points to a part of a saved array with several values
+    bool counter; // the name of the id is _pc
+    bool zeroed;  // the store at `stored` sets the variable to 0
+    bool partial; // the pointer points to a part of a saved array with several values
 } spyi_saved_id;
 
 typedef struct spyi_saved_code {
@@ -42,7 +43,7 @@ static uint32_t spyi_saved_word(const spyi_saved_code *c, uint32_t id, uint32_t 
 // A sequence of access chains, each starting at the result of the one before, as a single one: the variable
 // at its start and all indices.
 typedef struct spyi_saved_chain {
-    uint32_t root, count, own; // own: number of the first index of the last instruction
+    uint32_t root, count, own; // `own` is the number of the first index of the last instruction
     uint32_t indices[SPYI_MOST_INDICES];
 } spyi_saved_chain;
 
@@ -62,7 +63,7 @@ static bool spyi_saved_flatten(const spyi_saved_code *c, uint32_t id, uint32_t l
     return true;
 }
 
-// Returns the type of the part of `type` at `index`; 0 if not known.
+// Returns the type of the part of `type` at `index`; 0 means that it is not known.
 static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_t index) {
     uint32_t op = spyi_saved_op(c, type);
     if (op == SPYI_OP_TYPE_STRUCT)
@@ -72,7 +73,7 @@ static uint32_t spyi_saved_part(const spyi_saved_code *c, uint32_t type, uint32_
     return op >= SPYI_OP_TYPE_VECTOR && op < SPYI_OP_TYPE_STRUCT ? spyi_saved_word(c, type, 2) : 0;
 }
 
-// Returns the word of the instruction that first sets a loop's counter; 0 if not known.
+// Returns the word of the instruction that first sets a loop's counter; 0 means that it is not known.
 static uint32_t spyi_saved_begin(const spyi_saved_code *c, uint32_t index) {
     uint32_t op = spyi_saved_op(c, index);
     if (op == SPYI_OP_PHI) return c->ids[index].at;
@@ -82,11 +83,11 @@ static uint32_t spyi_saved_begin(const spyi_saved_code *c, uint32_t index) {
 }
 
 typedef struct spyi_saved_found {
-    uint32_t wrong, right; // number of pairs of indices in the wrong and in the right order
+    uint32_t wrong, right; // the number of pairs of indices in the wrong and in the right order
     bool unclear;          // the code uses a saved array in a way that this file does not know
 } spyi_saved_found;
 
-// Returns the type of the variable at a chain's start; 0 if not known.
+// Returns the type of the variable at a chain's start; 0 means that it is not known.
 static uint32_t spyi_saved_root_type(const spyi_saved_code *c, const spyi_saved_chain *chain) {
     uint32_t pointer = spyi_saved_op(c, chain->root) ? spyi_saved_word(c, chain->root, 1) : 0;
     return spyi_saved_op(c, pointer) == SPYI_OP_TYPE_POINTER ? spyi_saved_word(c, pointer, 3) : 0;
@@ -127,7 +128,7 @@ static void spyi_saved_learn(spyi_saved_code *c, const spyi_saved_chain *chain) 
             type = spyi_saved_word(c, type, 2);
         }
         if (depth > c->ids[array].depth && depth > 1 && unequal && named)
-            c->ids[array].depth = depth; // the longest chain
+            c->ids[array].depth = depth; // the longest chain determines the depth
         if (depth && named) continue;
         type = spyi_saved_part(c, array, chain->indices[at]);
         depth = 1;

@@ -17,10 +17,10 @@
 enum { SPYI_SPARSE_FUNCTION = 7, SPYI_SPARSE_DEPTH = 8 };
 
 typedef struct spyi_sparse_id {
-    uint32_t at;     // word of its definition; 0 means no definition
-    uint32_t uses;   // number of words in functions that equal the id, without its definition
-    bool zeros, sum; // for a function: it is Slang's dzero or dadd of an array type
-    bool escapes;    // for a variable: an instruction uses it and does not load or store all of it
+    uint32_t at;     // the word of the id's definition; 0 means that it has none
+    uint32_t uses;   // the number of words in functions that equal the id, without its definition
+    bool zeros, sum; // the function is Slang's dzero or dadd of an array type
+    bool escapes;    // an instruction uses the variable and does not load or store all of it
 } spyi_sparse_id;
 
 typedef struct spyi_sparse_code {
@@ -28,16 +28,17 @@ typedef struct spyi_sparse_code {
     size_t count;
     spyi_sparse_id *ids;
     uint32_t bound;
-    uint32_t *starts; // first word of each instruction in functions
+    uint32_t *starts; // the first word of each instruction in functions
     uint32_t instructions;
-    uint8_t *edits; // for each instruction 1: removed, 2: the call of a sum, replaced; 0: unchanged
+    uint8_t *edits; // for each instruction: 1 means removed, 2 means the call of a sum, which is replaced, 0
+                    // means unchanged
 } spyi_sparse_code;
 
 // One addition of an element: sum[indices] += value.
 typedef struct spyi_sparse_sum {
     uint32_t variable, pointer_type, depth, value;
     uint32_t indices[SPYI_SPARSE_DEPTH];
-    uint32_t scratch[3]; // ids of removed instructions, used by the new ones
+    uint32_t scratch[3]; // the ids of removed instructions, which the new ones use
 } spyi_sparse_sum;
 
 static const uint32_t *spyi_sparse_at(const spyi_sparse_code *c, uint32_t instruction) {
@@ -48,7 +49,7 @@ static uint32_t spyi_sparse_op(const spyi_sparse_code *c, uint32_t instruction) 
     return *spyi_sparse_at(c, instruction) & 0xffffu;
 }
 
-// Returns the operation that defines `id`; 0 if unknown.
+// Returns the operation that defines `id`; 0 means that it is unknown.
 static uint32_t spyi_sparse_defined(const spyi_sparse_code *c, uint32_t id) {
     return id < c->bound ? spyi_spirv_op(c->words, c->ids[id].at) : 0;
 }
@@ -118,8 +119,8 @@ static uint32_t spyi_sparse_scalar(const spyi_sparse_code *c, uint32_t pointer_t
     return spyi_sparse_defined(c, scalar) == SPYI_OP_TYPE_FLOAT ? type : 0;
 }
 
-// Returns whether instruction `call`, result = dadd(a, b), is such a sum: a and b are variables that the two
-// instructions before it fill and nothing else uses.
+// Returns whether instruction `call`, result = dadd(a, b), is the sum of arrays that this file replaces: a
+// and b are variables that the two instructions before it fill and nothing else uses.
 static bool spyi_sparse_look(const spyi_sparse_code *c, uint32_t call, spyi_sparse_sum *sum, uint32_t *gone,
                              uint32_t *gone_count) {
     const uint32_t *w = spyi_sparse_at(c, call), *fill[2];
@@ -144,7 +145,7 @@ static bool spyi_sparse_look(const spyi_sparse_code *c, uint32_t call, spyi_spar
         if (!spyi_sparse_scalar(c, sum->pointer_type) ||
             !spyi_sparse_loaded(c, value[!hot], &sum->variable) || c->ids[sum->variable].escapes)
             return false;
-        // The sum must be stored to the variable that it was loaded from, which nothing else accesses in
+        // The sum must be stored to the variable from which it was loaded, which nothing else accesses in
         // between.
         for (uint32_t i = call; i-- > 0 && spyi_sparse_op(c, i) != SPYI_OP_LABEL && !load;) {
             const uint32_t *l = spyi_sparse_at(c, i);
@@ -215,7 +216,7 @@ static bool spyi_sparse_read(spyi_sparse_code *c) {
             if (length < (op == SPYI_OP_FUNCTION ? 5u : 4u)) return false;
             id = w[2];
             break;
-        case SPYI_OP_NAME: // no user's function with arrays has the name "Array.dadd"
+        case SPYI_OP_NAME: // no function of a user that takes arrays has the name "Array.dadd"
             for (int k = 0; k < 2 && length > 3 && w[1] < c->bound; k++) {
                 size_t size = strlen(names[k]);
                 if (strncmp((const char *)(w + 2), names[k], size)) continue;

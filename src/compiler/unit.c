@@ -1,8 +1,8 @@
 // Units: creates them from a module's text or file, and loads, reloads and releases them.
 #include "compiler/memo.h"
 
-// Returns a name that `import` accepts, to be freed: "my-shader.v2" becomes my_shader_v2. NULL when out of
-// memory.
+// Returns a name that `import` accepts, to be freed: "my-shader.v2" becomes my_shader_v2. Returns NULL when
+// out of memory.
 static char *spyi_sl_module_name(const char *name, const char *path) {
     spyi_text text = { NULL, 0, 0 };
     if (!name && path) {
@@ -117,8 +117,8 @@ static spyi_unit *spyi_unit_make(spyi_compiler *compiler, const spyi_unit_desc *
     return unit;
 }
 
-// Gets the unit's text or precompiled bytes, from the desc or its file. `instead`: text to use this time
-// instead of the file's, or NULL.
+// Gets the unit's text or precompiled bytes, from the desc or its file. `instead` is the text to use this
+// time instead of the file's, or NULL.
 static spy_status spyi_unit_content(spyi_sl_loading *loading, const char *instead, spyi_text *content,
                                     spyi_text *error) {
     spyi_unit *unit = loading->unit;
@@ -173,8 +173,7 @@ static void spyi_unit_open_task(void *context) {
     }
 }
 
-// Loads the unit's module. After a failure the unit knows which files it read, and nothing else of it is
-// usable.
+// Loads the unit's module. After a failure only the list of the files that it read is valid.
 static spy_status spyi_unit_open(spyi_unit *unit, const char *instead, spyi_text *error) {
     spyi_compiler *compiler = unit->compiler;
     spyi_text step = { NULL, 0, 0 };

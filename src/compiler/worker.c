@@ -24,34 +24,34 @@ typedef struct spyi_sl_task { // A task lies on its caller's stack.
     void (*func)(void *context);
     void *context;
     bool done;
-    uint32_t failed; // number of allocations that failed on the worker's thread
+    uint32_t failed; // the number of allocations that failed on the worker's thread
 } spyi_sl_task;
 
 struct spyi_sl_worker {
     spyi_mutex lock;        // guards all members below except `global`
     spyi_signal wake, told; // wake: signals the worker; told: signals the threads that wait for it
     spyi_thread thread;
-    spyi_atomic references; // count of its thread, its callers, its sessions and the library
+    spyi_atomic references; // the number of owners: the thread, the callers, the sessions and the library
     int32_t fork_count;
     const spyi_sl_library *library;
     spyi_sl_global *global; // used on the worker's thread only
     spyi_sl_task *task;     // NULL means no task
     bool started, ending, ended;
-    bool away;                  // in a libslang call that may last: the caller may leave
-    bool lost;                  // the caller has left or libslang threw: takes no more tasks
+    bool away;                  // a libslang call that may last is running, so the caller may leave
+    bool lost;                  // the caller has left or libslang threw, so the worker takes no more tasks
     bool threw;                 // libslang has thrown an exception, so that the thread never returns
     void (*ask)(void *context); // function that the caller's thread shall run for the worker, or NULL
     void *asked;
-    uint32_t ask_failed;   // number of allocations that failed in `ask`
-    spyi_sl_live *closing; // list of sessions to close
+    uint32_t ask_failed;   // the number of allocations that failed in `ask`
+    spyi_sl_live *closing; // a list of sessions to close
     spyi_sl_live *opening; // a session whose modules are being loaded
-    uint32_t lives;        // number of open sessions
+    uint32_t lives;        // the number of open sessions
     jmp_buf back;          // where longjmp() leaves a task whose caller has left
 };
 
 // The worker that takes tasks, or NULL. The global lock guards it.
 static spyi_sl_worker *spyi_sl_the_worker;
-// On a worker's thread, that worker; elsewhere NULL.
+// The worker whose thread this is; NULL on all other threads.
 static SPYI_THREAD_LOCAL spyi_sl_worker *spyi_sl_this_worker;
 
 // >>exceptions of libslang
@@ -243,7 +243,7 @@ void spyi_sl_live_close(spyi_sl_live *live) {
     spyi_sl_worker *w = live->worker;
     if (w == spyi_sl_this_worker) {
         spyi_sl_live_free(live);
-    } else if (w->fork_count == spyi_fork_count()) { // else worker and lock belong to the parent process
+    } else if (w->fork_count == spyi_fork_count()) { // otherwise worker and lock belong to the parent process
         spyi_mutex_lock(&w->lock);
         live->next = w->closing;
         w->closing = live;

@@ -47,7 +47,7 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_graph_pays,
     spyi_cuda_watch,
     &spyi_cuda_images,
-    NULL, // no raster
+    NULL, // CUDA has no raster
     SPYI_TARGET_CUDA,
 };
 // clang-format on

@@ -2,8 +2,8 @@
 // surfaces convert nothing. It is C as well as CUDA: tests/unit/test_cuda_textures.c runs it on the host.
 // kind: 0 unsigned integers, 1 signed ones, 2 unorm, 3 snorm, 4 unorm in sRGB, 5 half, 6 float.
 typedef struct spy_side {
-    unsigned long long texels; // address
-    unsigned int width, height, depth, layers, kind, channels, bytes, unused; // bytes of a channel
+    unsigned long long texels; // the address of the texels
+    unsigned int width, height, depth, layers, kind, channels, bytes, unused; // `bytes` is the size of a channel
 } spy_side;
 typedef struct spy_blit_args {
     spy_side to, from;
@@ -32,7 +32,7 @@ static __device__ int spy_signed(const spy_side *s, unsigned int bits) {
     return s->bytes == 1 ? (int)(signed char)bits : s->bytes == 2 ? (int)(short)bits : (int)bits;
 }
 
-// A missing channel is 0, and a missing alpha 1.
+// Returns a channel of a texel. A missing channel is 0, and a missing alpha 1.
 static __device__ float spy_read(const spy_side *s, unsigned long long texel, unsigned int c) {
     if (c >= s->channels) return c == 3 ? 1.0f : 0.0f;
     unsigned int bits = spy_bits(s, texel, c);
@@ -72,7 +72,7 @@ static __device__ unsigned int spy_encode(const spy_side *s, unsigned int c, flo
     return (unsigned int)rintf(value * (s->bytes == 1 ? 255.0f : 65535.0f));
 }
 
-// Integers become the nearest ones that the format has.
+// Rounds to an integer that the format has; other values become the nearest one.
 static __device__ unsigned int spy_integer(const spy_blit_args *b, unsigned long long texel, unsigned int c) {
     if (c >= b->from.channels) return c == 3;
     unsigned int bits = spy_bits(&b->from, texel, c), shift = 8 * (4 - b->to.bytes);
@@ -84,7 +84,7 @@ static __device__ unsigned int spy_integer(const spy_blit_args *b, unsigned long
     return (unsigned int)(value > most ? most : value < -most - 1 ? -most - 1 : value);
 }
 
-// The two texels of `size` that a place between 0 and `size` lies between; returns the second one's weight.
+// Finds the two texels of `size` between which a place from 0 to `size` lies; returns the weight of the second one.
 static __device__ float spy_places(unsigned int at, unsigned int to, unsigned int from, unsigned int linear, unsigned int places[2]) {
     float place = ((float)at + 0.5f) * (float)from / (float)to, low;
     int first;

@@ -212,7 +212,7 @@ static void spyi_cuda_set_limits(spyi_cuda_gpu *gpu) {
     limits->binding_alignment = 16;
     limits->max_binding_bytes = UINT64_MAX / 2;
     profile->max_uniforms = 32;
-    profile->max_uniform_bytes = 65536; // size of the constant memory for global parameters
+    profile->max_uniform_bytes = 65536; // the size of the constant memory for global parameters
     limits->fill_alignment = 4;
     profile->bindings_from_bytes = UINT64_MAX; // arrays of any size are passed as pointers
     profile->tiles_from = SPYI_TILES_FROM;
@@ -292,8 +292,8 @@ SPYI_FN void spyi_cuda_destroy(spyi_gpu *base) {
         spyi_cuda_destroy_blit(gpu);
         spyi_cuda_destroy_stream(gpu);
         spyi_cuda_leave_relaxed(gpu, entered);
-        // When spyi_cuda_enter() left the context current on this thread, remove it: the release below may
-        // destroy it.
+        // A context that spyi_cuda_enter() has left current on this thread is removed, because its release
+        // may destroy it.
         if (gpu->primary && gpu->made_current && gpu->cu.CtxGetCurrent(&now) == SPYI_CU_OK &&
             now == gpu->context)
             (void)gpu->cu.CtxSetCurrent(NULL);

@@ -13,8 +13,8 @@
 #define SPYI_CU_CALL
 #endif
 
-typedef int spyi_cu_result; // CUresult
-typedef int spyi_cu_device; // CUdevice
+typedef int spyi_cu_result; // the driver calls it CUresult
+typedef int spyi_cu_device; // the driver calls it CUdevice
 typedef struct spyi_cu_context_object *spyi_cu_context;
 typedef struct spyi_cu_module_object *spyi_cu_module;
 typedef struct spyi_cu_function_object *spyi_cu_function;
@@ -22,8 +22,8 @@ typedef struct spyi_cu_stream_object *spyi_cu_stream;
 typedef struct spyi_cu_event_object *spyi_cu_event;
 typedef struct spyi_cu_graph_object *spyi_cu_graph;
 typedef struct spyi_cu_node_object *spyi_cu_node;
-typedef struct spyi_cu_exec_object *spyi_cu_exec; // CUgraphExec
-typedef uint64_t spyi_cu_pointer;                 // CUdeviceptr
+typedef struct spyi_cu_exec_object *spyi_cu_exec; // the driver calls it CUgraphExec
+typedef uint64_t spyi_cu_pointer;                 // the driver calls it CUdeviceptr
 
 enum {
     SPYI_CU_OK = 0,
@@ -33,7 +33,7 @@ enum {
     SPYI_CU_NO_BINARY_FOR_GPU = 209,
     SPYI_CU_UNSUPPORTED_PTX = 222,
     SPYI_CU_NOT_READY = 600,
-    SPYI_CU_ILLEGAL_ADDRESS = 700,         // after this error and the next ones the context is unusable
+    SPYI_CU_ILLEGAL_ADDRESS = 700,         // this error and the errors below leave the context unusable
     SPYI_CU_LAUNCH_OUT_OF_RESOURCES = 701, // after this error the context is still usable
     SPYI_CU_LAUNCH_TIMEOUT = 702,
     SPYI_CU_CONTEXT_DESTROYED = 709,
@@ -48,7 +48,7 @@ enum {
     SPYI_CU_NVLINK_UNCORRECTABLE = 220
 };
 
-enum { // CUdevice_attribute
+enum { // These are values of CUdevice_attribute.
     SPYI_CU_MAX_THREADS_PER_BLOCK = 1,
     SPYI_CU_MAX_GRID_DIM_X = 5,
     SPYI_CU_WARP_SIZE = 10,
@@ -62,9 +62,9 @@ enum { // CUdevice_attribute
                                   // the most
 };
 
-enum { // others
+enum { // These are values of several enumerations of the driver.
     SPYI_CU_STREAM_NON_BLOCKING = 1,
-    SPYI_CU_CAPTURE_RELAXED = 2, // of CUstreamCaptureMode
+    SPYI_CU_CAPTURE_RELAXED = 2, // a value of CUstreamCaptureMode
     SPYI_CU_EVENT_DEFAULT = 0,
     SPYI_CU_EVENT_DISABLE_TIMING = 2,
     SPYI_CU_HOST_ALLOC_PORTABLE = 1,
@@ -76,36 +76,36 @@ enum { // others
     SPYI_CU_MEMORY_TYPE_HOST = 1,
     SPYI_CU_MEMORY_TYPE_DEVICE = 2,
     SPYI_CU_FUNC_MAX_THREADS = 0,
-    SPYI_CU_FUNC_SHARED_BYTES = 1, // static
+    SPYI_CU_FUNC_SHARED_BYTES = 1, // the size of static shared memory
     SPYI_CU_FUNC_REGISTERS = 4,
     SPYI_CU_FUNC_MAX_DYNAMIC_SHARED_BYTES = 8,
     SPYI_CU_MEMORY_TYPE_ARRAY = 3,
-    SPYI_CU_ARRAY_LAYERED = 1, // CUDA_ARRAY3D_*
+    SPYI_CU_ARRAY_LAYERED = 1, // a flag of CUDA_ARRAY3D_*
     SPYI_CU_ARRAY_SURFACE = 2,
     SPYI_CU_ARRAY_CUBEMAP = 4,
-    SPYI_CU_RESOURCE_ARRAY = 0, // CUresourcetype
+    SPYI_CU_RESOURCE_ARRAY = 0, // a value of CUresourcetype
     SPYI_CU_RESOURCE_MIPMAPPED = 1,
-    SPYI_CU_ADDRESS_CLAMP = 1,   // CUaddress_mode
-    SPYI_CU_TEXTURE_INTEGER = 1, // CU_TRSF_*
+    SPYI_CU_ADDRESS_CLAMP = 1,   // a value of CUaddress_mode
+    SPYI_CU_TEXTURE_INTEGER = 1, // a flag of CU_TRSF_*
     SPYI_CU_TEXTURE_NORMALIZED = 2,
     SPYI_CU_TEXTURE_SRGB = 16,
     SPYI_CU_TEXTURE_SEAMLESS = 64
 };
 
-typedef struct spyi_cu_array_desc { // CUDA_ARRAY3D_DESCRIPTOR
+typedef struct spyi_cu_array_desc { // The driver calls it CUDA_ARRAY3D_DESCRIPTOR.
     size_t width, height, depth;
     int format;
     unsigned channels, flags;
 } spyi_cu_array_desc;
 
-typedef struct spyi_cu_resource_desc { // CUDA_RESOURCE_DESC, of arrays
+typedef struct spyi_cu_resource_desc { // The driver calls it CUDA_RESOURCE_DESC; this is the form for arrays.
     int type;
-    void *array; // CUarray or CUmipmappedArray
+    void *array; // a CUarray or CUmipmappedArray
     int others[30];
     unsigned flags;
 } spyi_cu_resource_desc;
 
-typedef struct spyi_cu_texture_desc { // CUDA_TEXTURE_DESC
+typedef struct spyi_cu_texture_desc { // The driver calls it CUDA_TEXTURE_DESC.
     int address[3], filter;
     unsigned flags, max_anisotropy;
     int mip_filter;
@@ -113,7 +113,7 @@ typedef struct spyi_cu_texture_desc { // CUDA_TEXTURE_DESC
     int reserved[12];
 } spyi_cu_texture_desc;
 
-typedef struct spyi_cu_view_desc { // CUDA_RESOURCE_VIEW_DESC
+typedef struct spyi_cu_view_desc { // The driver calls it CUDA_RESOURCE_VIEW_DESC.
     int format;
     size_t width, height, depth;
     unsigned first_level, last_level, first_layer, last_layer, reserved[16];
@@ -125,13 +125,14 @@ typedef char spyi_cu_check_images[sizeof(spyi_cu_array_desc) == 40 && sizeof(spy
                                       ? 1
                                       : -1];
 
-typedef struct spyi_cu_kernel_params { // CUDA_KERNEL_NODE_PARAMS_v1, of the functions without _v2
+typedef struct spyi_cu_kernel_params { // The driver calls it CUDA_KERNEL_NODE_PARAMS_v1; functions without
+                                       // _v2 take it.
     spyi_cu_function function;
     unsigned grid[3], block[3], shared;
     void **params, **extra;
 } spyi_cu_kernel_params;
 
-typedef struct spyi_cu_copy_end { // one half of CUDA_MEMCPY3D_v2
+typedef struct spyi_cu_copy_end { // One half of the driver's CUDA_MEMCPY3D_v2.
     size_t x_bytes, y, z, lod;
     unsigned memory_type;
     void *host;
@@ -140,16 +141,16 @@ typedef struct spyi_cu_copy_end { // one half of CUDA_MEMCPY3D_v2
     size_t pitch, height;
 } spyi_cu_copy_end;
 
-typedef struct spyi_cu_copy_params { // CUDA_MEMCPY3D_v2
+typedef struct spyi_cu_copy_params { // The driver calls it CUDA_MEMCPY3D_v2.
     spyi_cu_copy_end from, to;
     size_t width_bytes, height, depth;
 } spyi_cu_copy_params;
 
-typedef struct spyi_cu_fill_params { // CUDA_MEMSET_NODE_PARAMS_v1
+typedef struct spyi_cu_fill_params { // The driver calls it CUDA_MEMSET_NODE_PARAMS_v1.
     spyi_cu_pointer to;
     size_t pitch;
     unsigned value, element_size;
-    size_t width, height; // elements, rows
+    size_t width, height; // `width` counts elements, `height` rows
 } spyi_cu_fill_params;
 
 typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(spyi_cu_copy_params) == 200 &&
@@ -252,7 +253,7 @@ typedef char spyi_cu_check_params[sizeof(spyi_cu_kernel_params) == 56 && sizeof(
 
 typedef struct spyi_cu_driver {
     void *library; // stays open, because contexts may outlive the device
-    int version;   // 13000 for CUDA 13.0
+    int version;   // CUDA's version; 13000 means CUDA 13.0
 #define SPYI_CU_MEMBER(name, symbol, arguments) spyi_cu_result(SPYI_CU_CALL *name) arguments;
     SPYI_CU_FUNCTIONS(SPYI_CU_MEMBER)
 #undef SPYI_CU_MEMBER

@@ -5,7 +5,8 @@
 // divide the work into levels: each node waits for all nodes of the level before its own.
 #include "cuda/internal.h"
 
-#define SPYI_CUDA_GRAPH_WAITS 8u // most edges of a node; nodes wait for a larger level through one empty node
+// The largest number of edges of a node; nodes wait for a larger level through one empty node.
+#define SPYI_CUDA_GRAPH_WAITS 8u
 // The most bytes that one node copies or fills: half of what 32-bit sizes and pitches can hold.
 #define SPYI_CUDA_GRAPH_PIECE ((uint64_t)1 << 30)
 
@@ -13,12 +14,12 @@ typedef struct spyi_cuda_node {
     spyi_cu_node node;
     spyi_cuda_kernel *kernel;
     uint32_t groups[3];
-    spyi_cu_pointer memory; // device memory of its uniform buffers and of its block in memory; 0 if there is
-                            // none
+    spyi_cu_pointer memory; // device memory of the node's uniform buffers and of its block in memory; 0 means
+                            // that it has neither
 } spyi_cuda_node;
 
 struct spyi_cuda_graph {
-    spyi_cu_graph graph; // kept, because its nodes also identify those of `exec`
+    spyi_cu_graph graph; // stays, because its nodes also identify those of `exec`
     spyi_cu_exec exec;
     spyi_cuda_node *nodes; // one for each dispatch
     uint32_t count, capacity;

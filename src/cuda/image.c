@@ -7,11 +7,12 @@
 // >>formats
 
 typedef struct spyi_cuda_format {
-    uint8_t format, array, channels; // spy_format, CUarray_format, number of channels
-    uint8_t view;                    // CUresourceViewFormat
+    uint8_t format, array, channels; // the members are a spy_format, a CUarray_format and the number of
+                                     // channels
+    uint8_t view;                    // a CUresourceViewFormat
 } spyi_cuda_format;
 
-enum { // CUarray_format
+enum { // These are values of CUarray_format.
     SPYI_CU_UINT8 = 1,
     SPYI_CU_UINT16 = 2,
     SPYI_CU_UINT32 = 3,
@@ -128,7 +129,8 @@ SPYI_FN spy_status spyi_cuda_create_image(spyi_gpu *base, const spyi_image_desc 
                               : gpu->cu.Array3DCreate(&array, &info);
     if (result == SPYI_CU_OK) {
         image->handle = (uint64_t)(uintptr_t)array;
-        image->memory = desc->levels > 1 ? (void *)gpu : array; // destroy tells the two kinds apart by it
+        image->memory = desc->levels > 1 ? (void *)gpu : array; // spyi_cuda_destroy_image() tells mipmapped
+                                                                // arrays from others by this member
         for (uint32_t level = 0; level < desc->levels; level++) {
             size_t width = spyi_cuda_level_size(desc->width, level),
                    height = spyi_cuda_level_size(desc->height, level),
@@ -173,7 +175,7 @@ typedef struct spyi_cuda_sampler {
 
 SPYI_FN spy_status spyi_cuda_create_sampler(spyi_gpu *base, const spy_sampler_desc *desc, uint64_t *sampler,
                                             spyi_text *error) {
-    static const uint8_t modes[] = { 0, 0, 2, 1, 3, 2 }; // CUaddress_mode by spy_address_mode
+    static const uint8_t modes[] = { 0, 0, 2, 1, 3, 2 }; // the CUaddress_mode of each spy_address_mode
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
     spyi_cuda_sampler *made;
     *sampler = 0;
@@ -235,7 +237,7 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
     memset(&part, 0, sizeof part);
     resource.type = of->levels > 1 ? SPYI_CU_RESOURCE_MIPMAPPED : SPYI_CU_RESOURCE_ARRAY;
     resource.array = (void *)(uintptr_t)image->handle;
-    if (of->levels > 1 && desc->level_count == 1) { // one level is an array of its own
+    if (of->levels > 1 && desc->level_count == 1) { // CUDA makes each level an array of its own
         spyi_cu_result result = spyi_cuda_level(gpu, image->handle, of, desc->first_level, &resource.array);
         if (result != SPYI_CU_OK) return result;
         resource.type = SPYI_CU_RESOURCE_ARRAY;
@@ -254,7 +256,8 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
     if (of->array || of->type == SPY_TEXTURE_TYPE_CUBE) part.depth = desc->layer_count;
     if (sampler != NULL) {
         texture = sampler->desc;
-    } else { // for loads: those of 1-D textures are samples (prelude.cuh), which the levels' limit would hold at level 0
+    } else { // this is a view for loads: those of 1-D textures are samples (prelude.cuh), which the levels'
+             // limit would hold at level 0
         texture.address[0] = texture.address[1] = texture.address[2] = SPYI_CU_ADDRESS_CLAMP;
         texture.max_level = 1000.0f;
     }
@@ -266,7 +269,8 @@ static spyi_cu_result spyi_cuda_texture(spyi_cuda_gpu *gpu, const spyi_image *im
         texture.flags |= SPYI_CU_TEXTURE_INTEGER;
         texture.filter = texture.mip_filter = 0;
     }
-    if (of->type == SPY_TEXTURE_TYPE_CUBE) texture.flags |= SPYI_CU_TEXTURE_SEAMLESS; // refused for others
+    // CUDA refuses this flag for other types
+    if (of->type == SPY_TEXTURE_TYPE_CUBE) texture.flags |= SPYI_CU_TEXTURE_SEAMLESS;
     if (desc->format == SPY_FORMAT_RGBA8_UNORM_SRGB) texture.flags |= SPYI_CU_TEXTURE_SRGB;
     return gpu->cu.TexObjectCreate(view, &resource, &texture, whole ? NULL : &part);
 }
@@ -306,7 +310,7 @@ SPYI_FN void spyi_cuda_destroy_view(spyi_gpu *base, uint64_t view, bool stored) 
     spyi_cuda_leave_relaxed(gpu, entered);
 }
 
-// Slang makes the texture or surface object itself of a handle.
+// The texture or surface object itself is Slang's handle.
 SPYI_FN spy_status spyi_cuda_add_handle(spyi_gpu *base, const spyi_binding *binding, uint64_t *handle,
                                         spyi_text *error) {
     (void)base;
@@ -322,7 +326,7 @@ SPYI_FN void spyi_cuda_remove_handle(spyi_gpu *base, spyi_binding_kind kind, uin
 
 // >>work
 
-// One end of a copy: texels of an image. Layers are the third dimension of arrays.
+// Describes one end of a copy, which is texels of an image. Layers are the third dimension of arrays.
 static spyi_cu_result spyi_cuda_image_end(spyi_cuda_gpu *gpu, uint64_t handle, const spyi_image_desc *desc,
                                           const spyi_image_box *box, spyi_cu_copy_end *end) {
     memset(end, 0, sizeof *end);
@@ -408,7 +412,7 @@ static uint32_t spyi_cuda_half(float value) {
     sign = bits >> 16 & 0x8000u;
     exponent = (int32_t)(bits >> 23 & 255u) - 127 + 15;
     mantissa = bits & 0x7fffffu;
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return sign | 0x7e00u; // not a number
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return sign | 0x7e00u; // the number is not a number (NaN)
     if (exponent >= 31) return sign | 0x7c00u;
     if (exponent <= 0) {
         if (exponent < -10) return sign;
@@ -423,7 +427,7 @@ static uint32_t spyi_cuda_half(float value) {
     return sign | (bits + (mantissa > 0x1000u || (mantissa == 0x1000u && (bits & 1u))));
 }
 
-// Writes the bytes of a texel of one colour.
+// Writes the bytes of a texel that has the given colour.
 static void spyi_cuda_texel(const spyi_cuda_format *format, const spy_clear_color *color, uint8_t *out) {
     uint32_t size = spyi_cuda_channel_bytes(format);
     bool integer = spyi_cuda_is_integer(format);
@@ -435,7 +439,7 @@ static void spyi_cuda_texel(const spyi_cuda_format *format, const spy_clear_colo
             bool is_signed = format->array == SPYI_CU_SINT8 || format->array == SPYI_CU_SINT16;
             double most = size == 1 ? (is_signed ? 127.0 : 255.0) : is_signed ? 32767.0 : 65535.0;
             double value = (double)color->floats[c], least = is_signed ? -1.0 : 0.0;
-            value = value >= least ? value > 1.0 ? 1.0 : value : least; // not a number becomes the least
+            value = value >= least ? value > 1.0 ? 1.0 : value : least; // a NaN becomes the least value
             if (format->format == SPY_FORMAT_RGBA8_UNORM_SRGB && c < 3)
                 value = value <= 0.0031308 ? value * 12.92 : 1.055 * pow(value, 1.0 / 2.4) - 0.055;
             bits = (uint32_t)(int32_t)floor(value * most + 0.5);
@@ -562,7 +566,8 @@ SPYI_FN void spyi_cuda_destroy_blit(spyi_cuda_gpu *gpu) {
     if (gpu->blit_module != NULL) (void)gpu->cu.ModuleUnload(gpu->blit_module);
 }
 
-// Takes memory for the texels of a box, and describes it to the kernel and to a copy without gaps.
+// Takes memory for the texels of a box. Describes it to the kernel, and to a copy between the image and
+// memory without gaps.
 static spy_status spyi_cuda_blit_side(spyi_cuda_gpu *gpu, const spyi_image_desc *desc,
                                       const spyi_image_box *box, spyi_cuda_side *side, spyi_cu_copy_end *end,
                                       spyi_text *error) {

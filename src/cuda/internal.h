@@ -14,16 +14,22 @@
 #error "slangpy_cuda.h needs a 64-bit target, as CUDA does"
 #endif
 
-#define SPYI_CUDA_BATCHES 64u                   // batches in flight; a further batch waits for the oldest one
-#define SPYI_CUDA_BATCH_WORK 256u               // operations after which a batch ends, to free its pages
-#define SPYI_CUDA_BATCH_BYTES (4u << 20)        // bytes of its pages after which a batch ends
-#define SPYI_CUDA_PAGE_SIZE ((size_t)256 << 10) // bytes of a page, for small uploads and parameters
-#define SPYI_CUDA_SMALL_UPLOAD 65536u           // bytes; larger uploads use staging buffers, not a page
-#define SPYI_CUDA_STAGING_COUNT 4u              // half of the buffers for the GPU, half for the copy team
+// Batches in flight; a further batch waits for the oldest one.
+#define SPYI_CUDA_BATCHES 64u
+#define SPYI_CUDA_BATCH_WORK 256u // operations after which a batch ends, to free its pages
+// The bytes used in the pages of a batch after which the batch ends.
+#define SPYI_CUDA_BATCH_BYTES (4u << 20)
+// The bytes of a page, which serves small uploads and parameters.
+#define SPYI_CUDA_PAGE_SIZE ((size_t)256 << 10)
+// The most bytes that are uploaded through a page; larger uploads use staging buffers.
+#define SPYI_CUDA_SMALL_UPLOAD 65536u
+#define SPYI_CUDA_STAGING_COUNT 4u // half of the buffers for the GPU, half for the copy team
 #define SPYI_CUDA_STAGING_SIZE ((size_t)8 << 20)
-#define SPYI_CUDA_STAGING_LEAST ((size_t)1 << 20) // buffer size for transfers of up to eight times this size
-#define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)   // bytes; smaller reads use the driver's pageable copy
-#define SPYI_CUDA_RECENT 8u                       // kernels that the error names when the device is lost
+// Buffer size for transfers of up to eight times this size.
+#define SPYI_CUDA_STAGING_LEAST ((size_t)1 << 20)
+// The bytes from which on a read uses staging buffers; smaller reads use the driver's pageable copy.
+#define SPYI_CUDA_DRIVER_READ ((size_t)8 << 20)
+#define SPYI_CUDA_RECENT 8u // kernels that the error names when the device is lost
 #define SPYI_CUDA_MOST_PARAMS 64u
 #define SPYI_CUDA_REPEATING 64u // largest number of kernels that have a graph of their own
 // Largest parameter block of a kernel with a graph of its own. A graph whose parameters change at each launch
@@ -32,7 +38,7 @@
 
 // >>nvrtc.c: NVRTC, opened at run time
 
-// X(name, arguments). All of these functions exist since CUDA 11.2.
+// The functions of NVRTC that the library uses, as X(name, arguments). All of them exist since CUDA 11.2.
 #define SPYI_NVRTC_FUNCTIONS(X)                                                                              \
     X(Version, (int *major, int *minor))                                                                     \
     X(GetNumSupportedArchs, (int *count))                                                                    \
@@ -51,25 +57,26 @@
 #define SPYI_NVRTC_MOST_ARCHS 64
 
 typedef struct spyi_nvrtc {
-    void *library; // NULL if not opened. An opened library stays open until the process ends
+    void *library; // NULL means not opened; an opened library stays open until the process ends
     char path[512];
     int major, minor;
-    int archs[SPYI_NVRTC_MOST_ARCHS]; // 90 means sm_90
+    int archs[SPYI_NVRTC_MOST_ARCHS]; // the architectures that NVRTC supports; 90 means sm_90
     int arch_count;
 #define SPYI_NVRTC_MEMBER(name, arguments) int(*name) arguments;
     SPYI_NVRTC_FUNCTIONS(SPYI_NVRTC_MEMBER)
 #undef SPYI_NVRTC_MEMBER
 } spyi_nvrtc;
 
-// Opens the library at `path`, else at SLANGPY_NVRTC_LIBRARY, else where the search finds it.
-// SPY_ERROR_NO_COMPILER when none can be opened; `error` then lists all paths that were tried.
+// Opens the library at `path`; without one that at SLANGPY_NVRTC_LIBRARY; without that the one that the
+// search finds. Returns SPY_ERROR_NO_COMPILER when none can be opened; `error` then lists all paths that were
+// tried.
 SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
 // Like spyi_nvrtc_open(), but remembers the library, so that a process searches for it only once. Threads:
 // any.
 SPYI_FN spy_status spyi_nvrtc_find(const char *path, spyi_nvrtc *nvrtc, spyi_text *error);
 // Copies the library that spyi_nvrtc_find() has found before for `path`; false when there is none.
 SPYI_FN bool spyi_nvrtc_is_found(const char *path, spyi_nvrtc *nvrtc);
-// Compiles one program for compute capability `arch` (90 for 9.0): `code` becomes a cubin, or PTX for an
+// Compiles one program for compute capability `arch` (90 means 9.0). `code` becomes a cubin, or PTX for an
 // older capability when this NVRTC does not know the device. Returns false when that fails; `log` then has
 // the compiler's messages. With `portable` the code is PTX in any case, for `arch` or the newest capability
 // before it.
@@ -84,8 +91,8 @@ SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, co
 SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *nvrtc,
                                           const spyi_profile *profile, const spyi_kernel_desc *desc,
                                           spyi_text *code, spyi_text *error);
-// Returns the kernel's name in the code of spyi_cuda_compile_text(); the caller frees it. NULL when out of
-// memory.
+// Returns the kernel's name in the code of spyi_cuda_compile_text(); the caller frees it. Returns NULL when
+// out of memory.
 SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc);
 
 // >>the device
@@ -101,36 +108,36 @@ typedef struct spyi_cuda_page {
 // One batch of work, whose end is marked by one event. Batch number n uses slot n % SPYI_CUDA_BATCHES.
 typedef struct spyi_cuda_batch {
     spyi_cu_event event;
-    uint64_t number; // number of the last batch that used the slot; 0 if there is none
+    uint64_t number; // the number of the last batch that used the slot; 0 means that none did
     spyi_cuda_page *pages;
 } spyi_cuda_batch;
 
 typedef struct spyi_cuda_staging {
     void *host;
-    size_t size;         // bytes; 0 if not allocated yet
+    size_t size;         // the bytes of the buffer; 0 means not allocated yet
     spyi_cu_event event; // recorded after the last use of the buffer
     bool used;
 } spyi_cuda_staging;
 
 // The graph of one node by which a kernel is launched repeatedly (repeat.c).
 typedef struct spyi_cuda_repeat {
-    spyi_cu_graph graph; // kept, because `node` also identifies the node of `exec`
+    spyi_cu_graph graph; // stays, because `node` also identifies the node of `exec`
     spyi_cu_node node;
     spyi_cu_exec exec;  // NULL means that the kernel has no graph
-    uint32_t launches;  // launches while the kernel had no graph
+    uint32_t launches;  // counts launches while the kernel has no graph
     uint32_t last;      // gpu->recent_count at the last launch of the graph
-    uint32_t groups[3]; // groups, and below the parameter block, that `exec` holds
-    char *block;        // allocated with the graph; NULL without parameters
+    uint32_t groups[3]; // the group counts that `exec` holds; it holds the parameters in `block`
+    char *block;        // allocated with the graph; NULL means that the kernel has no parameters
 } spyi_cuda_repeat;
 
 typedef struct spyi_cuda_kernel {
-    spyi_kernel_base base; // first
+    spyi_kernel_base base; // must be the first member
     spyi_cu_module module;
     spyi_cu_function function;
-    spyi_cu_pointer globals; // address of the module's global parameters; 0 if there is none
+    spyi_cu_pointer globals; // the address of the module's global parameters; 0 means that it has none
     size_t globals_size;
     uint32_t group[3];
-    uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // offsets of the parameters in the block
+    uint32_t param_count, params[SPYI_CUDA_MOST_PARAMS]; // the offsets of the parameters in the block
     spyi_parameter_place *places;                        // one for each uniform buffer
     uint32_t shared_bytes;
     bool block_by_address;
@@ -138,7 +145,7 @@ typedef struct spyi_cuda_kernel {
     bool captured; // a graph of the program may launch the kernel, so its module stays loaded
     struct spyi_cuda_kernel *next_kept;
     spyi_cuda_repeat repeat;
-    char label[64]; // truncated
+    char label[64]; // the kernel's label, cut off if it is too long
 } spyi_cuda_kernel;
 
 // The device memory of a graph's node, from `at` on, into which the node's uniform buffers are copied.
@@ -148,10 +155,10 @@ typedef struct spyi_cuda_own {
     size_t globals_size;
 } spyi_cuda_own;
 
-typedef struct spyi_cuda_graph spyi_cuda_graph; // graph.c
+typedef struct spyi_cuda_graph spyi_cuda_graph; // defined in graph.c
 
 typedef struct spyi_cuda_gpu {
-    spyi_gpu_base base; // first
+    spyi_gpu_base base; // must be the first member
     spyi_cu_driver cu;
     spyi_cu_device device;
     spyi_cu_context context;
@@ -178,27 +185,28 @@ typedef struct spyi_cuda_gpu {
 
     spyi_cuda_staging upload[SPYI_CUDA_STAGING_COUNT], download[SPYI_CUDA_STAGING_COUNT];
     uint32_t upload_next;
-    void *bounce; // pinned memory of SPYI_CUDA_SMALL_UPLOAD bytes for small reads; NULL if not allocated yet
+    void *bounce; // pinned memory of SPYI_CUDA_SMALL_UPLOAD bytes for small reads; NULL means not allocated
+                  // yet
 
-    spyi_cu_event time_events[2]; // created at the first use
-    int timing;                   // 0: no time was begun, 1: begun, 2: ended
-    uint64_t timing_batch;        // batch in which the time ended
-    spyi_cu_module mark_module;   // module of the kernel that stores the GPU's time
+    spyi_cu_event time_events[2]; // the device creates them at their first use
+    int timing;                   // 0 means that no time was begun, 1 that one was begun, 2 that it has ended
+    uint64_t timing_batch;        // the batch in which the time ended
+    spyi_cu_module mark_module;   // the module of the kernel that stores the GPU's time
     spyi_cu_function mark;
-    spyi_cu_module blit_module; // module of the kernel that scales texels; NULL means that there was no blit
-                                // yet
+    spyi_cu_module blit_module; // the module of the kernel that scales texels; NULL means that no blit was
+                                // made yet
     spyi_cu_function blit;
     spyi_cu_pointer marks;
 
     spyi_cuda_graph *graph; // graph that is being recorded; NULL means that work runs at once
     bool direct_launches;   // spy_cuda_desc.direct_launches, or set by CUDA_LAUNCH_BLOCKING
     spyi_cuda_kernel *repeating[SPYI_CUDA_REPEATING];
-    // What captured work uses until the device is released (capture.c): pages with its parameters, and kernels
-    // that the core has destroyed.
+    // Things that captured work uses until the device is released (capture.c): pages with its parameters, and
+    // kernels that the core has destroyed.
     spyi_cuda_page *kept_pages;
     spyi_cuda_kernel *kept_kernels;
 
-    char *nvrtc_path; // copy of spy_cuda_desc.nvrtc_library; NULL if there is none
+    char *nvrtc_path; // a copy of spy_cuda_desc.nvrtc_library; NULL means that it was not set
 } spyi_cuda_gpu;
 
 // >>driver.c
@@ -242,7 +250,7 @@ static inline int spyi_cuda_relax(spyi_cuda_gpu *gpu) {
 static inline void spyi_cuda_restore(spyi_cuda_gpu *gpu, int mode) {
     (void)gpu->cu.ThreadExchangeStreamCaptureMode(&mode);
 }
-// spyi_cuda_enter() and spyi_cuda_relax(), for functions that are no hot path.
+// Makes the calls of spyi_cuda_enter() and spyi_cuda_relax() for functions that are no hot path.
 typedef struct spyi_cuda_entered {
     bool pushed;
     int mode;
@@ -278,8 +286,8 @@ SPYI_FN spy_status spyi_cuda_wait_for(spyi_cuda_gpu *gpu, uint64_t number, uint6
 // Marks all work as finished after a wait for the stream. The open batch ends without an event.
 SPYI_FN spy_status spyi_cuda_all_done(spyi_cuda_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_use_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
-// Make the device's stream wait for the present work of `stream`, and `stream` for that of the device's
-// stream.
+// spyi_cuda_wait_stream() makes the device's stream wait for the present work of `stream`;
+// spyi_cuda_signal_stream() makes `stream` wait for that of the device's stream.
 SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_signal_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stream, spyi_text *error);
 SPYI_FN uint64_t spyi_cuda_finished_submit(spyi_gpu *gpu);
@@ -354,7 +362,7 @@ SPYI_FN spy_status spyi_cuda_graph_change(spyi_gpu *gpu, spyi_graph *graph, uint
                                           const spyi_work *dispatch, spyi_text *error);
 SPYI_FN spy_status spyi_cuda_graph_launch(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
 SPYI_FN void spyi_cuda_graph_destroy(spyi_gpu *gpu, spyi_graph *graph);
-SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *gpu); // in repeat.c
+SPYI_FN bool spyi_cuda_graph_pays(const spyi_gpu *gpu); // defined in repeat.c
 // These functions add work to the graph that is being recorded.
 SPYI_FN spy_status spyi_cuda_graph_dispatch(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel,
                                             const spyi_dispatch *dispatch, spyi_text *error);

@@ -39,8 +39,8 @@ static bool spyi_cuda_is_code(const spyi_kernel_desc *desc) {
     return desc->code_size > 4 && (memcmp(code, "\177ELF", 4) == 0 || code[desc->code_size - 1] == '\0');
 }
 
-// Lets the function have the dynamic shared memory that its launches ask for. A launch takes up to 48 KiB
-// without this. A kernel whose groupshared variables were moved there (prelude.c) says how much that is.
+// Allows the function the dynamic shared memory that its launches ask for. A launch may take up to 48 KiB
+// without this. A kernel whose groupshared variables were moved there (prelude.c) says how much it needs.
 static spy_status spyi_cuda_allow_shared(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel, spyi_text *error) {
     uint32_t most = gpu->base.limits.info.max_shared_bytes, given = kernel->shared_bytes;
     spyi_cu_pointer room = 0;
@@ -248,8 +248,8 @@ static spy_status spyi_cuda_prepare(spyi_cuda_gpu *gpu, const spyi_cuda_kernel *
                                     spyi_cu_pointer *address, spyi_text *error) {
     char *copy;
     spy_status status;
-    // The copy is in a page in both cases: for the kernel to read it there, or for the driver to read it at
-    // the launch.
+    // The copy is in a page in both cases: either the kernel reads it there, or the driver reads it at the
+    // launch.
     status = spyi_cuda_take_place(gpu, own, kernel->base.block_size + 8u, &copy, address, error);
     if (status != SPY_OK) return status;
     if (kernel->base.block_size > 0) memcpy(copy, dispatch->block, kernel->base.block_size);

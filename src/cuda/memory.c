@@ -30,7 +30,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
     }
     if (result == SPYI_CU_OK) {
         chunk->size = size;
-        chunk->memory = gpu; // not NULL: spyi_cuda_free_chunk() frees the memory
+        chunk->memory = gpu; // a pointer other than NULL tells spyi_cuda_free_chunk() to free the memory
         gpu->base.stats.driver_allocations++;
         gpu->base.stats.driver_bytes += size;
     } else {
@@ -50,7 +50,7 @@ SPYI_FN spy_status spyi_cuda_allocate_chunk(spyi_gpu *base, spyi_memory memory, 
 
 SPYI_FN void spyi_cuda_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);
-    if (chunk->memory != NULL) { // NULL in imported memory, which belongs to the program
+    if (chunk->memory != NULL) { // imported memory belongs to the program and has NULL here
         spyi_cuda_entered entered = spyi_cuda_enter_relaxed(gpu);
         if (chunk->mapped != NULL) (void)gpu->cu.MemFreeHost(chunk->mapped);
         else (void)gpu->cu.MemFree(chunk->address);
@@ -67,7 +67,7 @@ static void spyi_cuda_free_page(spyi_cuda_gpu *gpu, spyi_cuda_page *page) {
     if (page->host != NULL) (void)gpu->cu.MemFreeHost(page->host);
     if (page->device != 0) (void)gpu->cu.MemFree(page->device);
     spyi_cuda_restore(gpu, mode);
-    gpu->base.stats.driver_bytes -= 2 * page->size; // host and device memory
+    gpu->base.stats.driver_bytes -= 2 * page->size; // the page has host memory and device memory of this size
     spyi_free(gpu->base.ctx, page, sizeof *page);
 }
 
@@ -100,7 +100,7 @@ static spy_status spyi_cuda_new_page(spyi_cuda_gpu *gpu, size_t size, spyi_cuda_
 SPYI_FN spy_status spyi_cuda_take_from(spyi_cuda_gpu *gpu, spyi_cuda_page **list, size_t size, char **host,
                                        spyi_cu_pointer *device, spyi_text *error) {
     spyi_cuda_page *page = *list;
-    size_t rounded = spyi_align(size, 256); // the alignment of cuMemAlloc
+    size_t rounded = spyi_align(size, 256); // cuMemAlloc aligns addresses to 256 bytes
     if (page == NULL || page->size - page->used < rounded) {
         if (rounded <= SPYI_CUDA_PAGE_SIZE && gpu->free_pages != NULL) {
             page = gpu->free_pages;

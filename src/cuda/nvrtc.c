@@ -2,7 +2,7 @@
 // libnvrtc-builtins in the same folder, and no headers. Concurrent compilations need no lock.
 #include "cuda/internal.h"
 
-// Results of NVRTC's functions. Source: nvrtc.h.
+// These are results of NVRTC's functions. Source: nvrtc.h.
 enum { SPYI_NVRTC_OK = 0, SPYI_NVRTC_BUILTINS = 7 };
 
 // >>where NVRTC may be, in the order of the search
@@ -10,7 +10,8 @@ enum { SPYI_NVRTC_OK = 0, SPYI_NVRTC_BUILTINS = 7 };
 #if defined(_WIN32)
 static const char *const spyi_nvrtc_names[] = { "nvrtc64_130_0.dll", "nvrtc64_120_0.dll",
                                                 "nvrtc64_112_0.dll" };
-// Folders below $CUDA_PATH, and folders below the packages of a Python environment.
+// `spyi_nvrtc_toolkit` lists folders below $CUDA_PATH; the second array lists folders below the packages of a
+// Python environment.
 static const char *const spyi_nvrtc_toolkit[] = { "bin/x64", "bin" };
 static const char *const spyi_nvrtc_wheels[] = { "nvidia/cu13/bin/x86_64", "nvidia/cuda_nvrtc/bin" };
 #else
@@ -148,7 +149,7 @@ SPYI_FN spy_status spyi_nvrtc_open(const char *path, spyi_nvrtc *nvrtc, spyi_tex
     spyi_text tried = { NULL, 0, 0 };
     const char *named = getenv("SLANGPY_NVRTC_LIBRARY");
     bool found;
-    if (path != NULL) { // an explicit path is the only one tried: no silent fallback
+    if (path != NULL) { // an explicit path is the only one tried; the library never falls back silently
         spyi_text_add(&tried, "  (the desc's nvrtc_library)\n");
         found = spyi_nvrtc_try(path, nvrtc, &tried);
     } else if (named != NULL && named[0] != '\0') {
@@ -256,8 +257,9 @@ SPYI_FN bool spyi_nvrtc_run(const spyi_nvrtc *nvrtc, int arch, bool portable, co
                       nvrtc->major, nvrtc->minor, arch / 10, arch % 10);
         return false;
     }
-    // For a device that is newer than the compiler, the result is PTX, which the driver translates. Else it is
-    // a cubin for this very architecture, so it may use what no other has (wgmma of sm_90a): from NVRTC 12 on.
+    // For a device that is newer than the compiler, the result is PTX, which the driver translates. Otherwise
+    // it is a cubin. From NVRTC 12 on it is made for this very architecture, so that it may use instructions
+    // that no other has (wgmma of sm_90a).
     (void)snprintf(target, sizeof target, "-arch=%s_%d%s", exact ? "sm" : "compute", known,
                    exact && known >= 90 && nvrtc->major >= 12 ? "a" : "");
     all[0] = target;

@@ -18,12 +18,13 @@ enum {
     SPYI_BLOCK_WAVE = 256,
     SPYI_BLOCK_TEX = 512,
     SPYI_BLOCK_GLOBALS = 1024,
+    SPYI_BLOCK_SURFACE = 2048,
     SPYI_BLOCK_ALL = 2047 - SPYI_BLOCK_TEX - SPYI_BLOCK_GLOBALS
 };
 
 static const char *const spyi_block_macros[] = { "SPYI_VEC",  "SPYI_ODDVEC", "SPYI_HALF",   "SPYI_MAT",
                                                  "SPYI_MATH", "SPYI_MATH64", "SPYI_BUF",    "SPYI_TENSOR",
-                                                 "SPYI_WAVE", "SPYI_TEX",    "SPYI_GLOBALS" };
+                                                 "SPYI_WAVE", "SPYI_TEX",    "SPYI_GLOBALS", "SPYI_SURFACE" };
 
 // Prefixes of identifiers, and the blocks of the prelude that such identifiers need.
 static const struct {
@@ -92,7 +93,7 @@ static const struct {
     { "SLANG_globalParams", SPYI_BLOCK_GLOBALS },
 };
 
-// Returns the blocks that the text needs. Cost: one pass over its identifiers, tens of microseconds.
+// Returns the blocks that the text needs. This takes one pass over its identifiers, tens of microseconds.
 static unsigned spyi_needed_blocks(const char *body) {
     unsigned blocks = 0;
     const char *c = body;
@@ -109,6 +110,7 @@ static unsigned spyi_needed_blocks(const char *body) {
         while (spyi_is_word(*c)) c++;
     }
     if (strstr(body, "Matrix<double") != NULL) blocks |= SPYI_BLOCK_ODDVEC; // its rows are double vectors
+    if (strstr(body, "CUsurfObject") != NULL && strstr(body, "atomic") != NULL) blocks |= SPYI_BLOCK_SURFACE;
     return blocks;
 }
 
@@ -184,20 +186,22 @@ SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc) {
 }
 
 // >>groupshared variables
-// CUDA's shared variables have at most 48 KiB in a group. More is possible in dynamic shared memory, whose size
-// each launch says: there the variables of a kernel that has more are moved, behind options.shared_bytes. The
-// size of the array spy_groupshared tells the kernel's loader how much both are.
+// The shared variables of CUDA have at most 48 KiB in a group. Dynamic shared memory, whose size each launch
+// says, can be larger. Variables of a kernel that needs more are moved there, behind options.shared_bytes.
+// The size of the array spy_groupshared tells the kernel's loader how much the options and the variables need
+// together.
 
-#define SPYI_SHARED_MARK "__device__ __shared__ " // begins the declaration of such a variable: type name;
+// The declaration of a shared variable begins with this mark, and "type name;" follows.
+#define SPYI_SHARED_MARK "__device__ __shared__ "
 #define SPYI_SHARED_LARGE "groupshared variables of more than 48 KiB"
 
 typedef struct spyi_shared_variable {
-    const char *begin, *end; // the function's declaration, with the semicolon
+    const char *begin, *end; // the text of the function's declaration, with the semicolon
     const char *name;
     size_t name_length;
 } spyi_shared_variable;
 
-// Finds the next variable from `at` on. Returns false when there is none.
+// Finds the next shared variable from `at` on. Returns false when there is none.
 static bool spyi_next_shared(const char *at, spyi_shared_variable *v) {
     const char *c = strstr(at, SPYI_SHARED_MARK);
     if (c == NULL) return false;
@@ -211,7 +215,7 @@ static bool spyi_next_shared(const char *at, spyi_shared_variable *v) {
     return true;
 }
 
-// Appends a check that the compiler reports by SPYI_SHARED_LARGE.
+// Appends a check of the size of all shared variables, which makes the compiler report SPYI_SHARED_LARGE.
 static void spyi_add_shared_check(const char *body, spyi_text *out) {
     spyi_shared_variable v;
     if (!spyi_next_shared(body, &v)) return;
@@ -275,7 +279,9 @@ static int spyi_add_options(const spyi_profile *profile, const char *out[SPYI_NV
     if (profile->float_mode == SPY_FLOAT_MODE_FAST) out[count++] = "-use_fast_math";
     if (profile->float_mode == SPY_FLOAT_MODE_PRECISE) out[count++] = "-fmad=false";
     if (profile->debug_info == SPY_DEBUG_INFO_LINES) out[count++] = "-lineinfo";
-    if (profile->debug_info == SPY_DEBUG_INFO_FULL) out[count++] = "-G"; // turns optimisations off
+    if (profile->debug_info == SPY_DEBUG_INFO_FULL)
+        out[count++] = "-G"; // this option turns optimisations
+                             // off
     return count;
 }
 
@@ -336,7 +342,7 @@ SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *n
         return SPY_ERROR_OUT_OF_MEMORY;
     }
     good = spyi_compile_slim(nvrtc, profile, body, desc, entry, blocks, code, &slim);
-    // The compiler's own words count the gaps between the variables, too.
+    // The size in the compiler's own message includes the gaps between the variables.
     if (!good && (strstr(spyi_text_str(&slim), SPYI_SHARED_LARGE) != NULL ||
                   strstr(spyi_text_str(&slim), "too much shared data") != NULL)) {
         spyi_move_shared(body, desc->iface.shared_bytes, &moved);

@@ -1,6 +1,6 @@
 // Our own prelude for CUDA text that Slang emits: only the names that such text refers to, for NVRTC with
 // -default-device. Needs NVRTC's built-ins and no header, and -minimal but for textures. C++17. prelude.c
-// switches blocks on: SPYI_VEC, _ODDVEC, _HALF, _MAT, _MATH, _MATH64, _BUF, _TENSOR, _WAVE, _TEX, _GLOBALS.
+// switches blocks on: SPYI_VEC, _ODDVEC, _HALF, _MAT, _MATH, _MATH64, _BUF, _TENSOR, _WAVE, _TEX, _GLOBALS, _SURFACE.
 // What it lacks, Slang's own prelude has. Layouts that must be as Slang reflects them: bool3 has alignment 1,
 // bool4 4; half3 and half4 have 4.
 #define D_ __device__ __forceinline__
@@ -20,7 +20,47 @@ typedef uint uint32_t;
 typedef ulonglong uint64_t;
 typedef ulonglong uintptr_t;
 typedef ulonglong CUtexObject;
+#ifndef SPYI_SURFACE
 typedef ulonglong CUsurfObject;
+#else
+// Slang writes atomics on textures as atomicAdd(texture[xy], value). PTX has sured, which gives no old value: a kernel
+// that uses it gets an error of the assembler that says so. Texels beyond the texture are left alone.
+struct sold_ {
+    template<class T> D_ operator T() const {
+        T v;
+        asm("cuda_has_no_old_values_of_atomics_on_textures %0;" : "=r"(v)); // removed where nothing uses v
+        return v;
+    }
+};
+struct sat_ {
+    ulonglong s;
+    uint2 p;
+    bool line;
+};
+struct CUsurfObject {
+    ulonglong s;
+    D_ operator ulonglong() const { return s; }
+    D_ sat_ operator[](uint x) const { return sat_{ s, uint2{ x, 0 }, true }; }
+    D_ sat_ operator[](uint2 p) const { return sat_{ s, p, false }; }
+};
+#define SUR_(name, op, type, T)                                                                                \
+    D_ sold_ name(sat_ a, T v) {                                                                               \
+        if (a.line)                                                                                            \
+            asm volatile("sured.b." op ".1d." type ".zero [%0, {%1}], %2;" ::"l"(a.s), "r"(4 * a.p.x), "r"(v)  \
+                         : "memory");                                                                          \
+        else                                                                                                   \
+            asm volatile("sured.b." op ".2d." type ".zero [%0, {%1, %2}], %3;" ::"l"(a.s), "r"(4 * a.p.x),     \
+                         "r"(a.p.y), "r"(v)                                                                    \
+                         : "memory");                                                                          \
+        return sold_();                                                                                        \
+    }
+#define SURS_(name, op, i, u) SUR_(name, op, i, int) SUR_(name, op, u, uint)
+SURS_(atomicAdd, "add", "s32", "u32")
+SURS_(atomicMin, "min", "s32", "u32")
+SURS_(atomicMax, "max", "s32", "u32")
+SURS_(atomicAnd, "and", "b32", "b32")
+SURS_(atomicOr, "or", "b32", "b32")
+#endif
 struct SamplerTag_;
 typedef SamplerTag_ *SamplerState;
 typedef size_t NonUniformResourceIndex;
@@ -621,7 +661,7 @@ struct WO_ {
 struct WE_ {
     template<class T> D_ T operator()(T a, T b) const { return a ^ b; }
 };
-// full warp: butterfly; otherwise walk the active lanes.
+// A full warp adds in a butterfly; otherwise the loop walks the active lanes.
 template<class F, class T> D_ T wred_(uint m, T v, F f) {
     if (m == ~0u) {
         for (int s = 16; s; s >>= 1) v = f(v, wsh_(m, v, (int)(_getLaneId() ^ s)));
@@ -676,8 +716,8 @@ template<class T> D_ bool _waveAllEqual(uint m, T v) {
 }
 #endif
 #ifdef SPYI_TEX
-// Needs NVRTC without -minimal, whose own templates the other tex and surf functions are. Texels by coordinates
-// without a filter have no built-in spelling. TX_<T>: a texel of four numbers of type b as a T.
+// TX_<T> makes a T of a texel of four numbers of type b. Texels by coordinates without a filter have no built-in spelling. Textures
+// need NVRTC without -minimal, because its own templates are the other tex and surf functions.
 template<class T> struct TX_;
 #define TX1_(T, B, ...)                                         \
     template<> struct TX_<T> {                                  \
@@ -721,7 +761,7 @@ TXB_(uint, "u32", "=r")
         return TX_<T>::of(v);                                     \
     }
 #define TXC_ ,
-TXF_(tex1Dfetch_int, tx1_, int x, x, m) // tex.1d with whole numbers reads 0 from arrays: the centre of a texel is read by a sampler
+TXF_(tex1Dfetch_int, tx1_, int x, x, m) // tex.1d with whole numbers reads 0 from arrays, so a sampler reads the centre of the texel
 TXF_(tex2Dfetch_int, tx2_, int x TXC_ int y, x, y, m)
 TXF_(tex3Dfetch_int, tx3_, int x TXC_ int y TXC_ int z, x, y, z, m)
 TXF_(tex1DArrayfetch_int, tx1a_, int x TXC_ int l, x, l, m)

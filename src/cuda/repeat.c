@@ -8,10 +8,10 @@
 // them.
 #include "cuda/internal.h"
 
-#define SPYI_CUDA_REPEAT_LEAST_VERSION                                                                       \
-    12060                          // from CUDA 12.6 on a graph without branches is launched in constant time
-#define SPYI_CUDA_REPEAT_AFTER 16u // launches of a kernel before it gets a graph
-// Launches of other kernels after which a kernel may lose its graph to another one.
+// The least version of CUDA. From 12.6 on a graph without branches is launched in constant time.
+#define SPYI_CUDA_REPEAT_LEAST_VERSION 12060
+#define SPYI_CUDA_REPEAT_AFTER 16u // the number of launches of a kernel before it gets a graph
+// The number of launches of other kernels after which a kernel may lose its graph to another one.
 #define SPYI_CUDA_REPEAT_OLD 4096u
 
 // >>which kernels
@@ -22,7 +22,7 @@ SPYI_FN bool spyi_cuda_can_repeat(const spyi_cuda_gpu *gpu, const spyi_cuda_kern
 }
 
 // Returns a slot of gpu->repeating: a free one, or that of the kernel that was not launched for the longest
-// time, whose graph is freed. NULL when all kernels with a graph were launched recently.
+// time, whose graph is freed. Returns NULL when all kernels with a graph were launched recently.
 static spyi_cuda_kernel **spyi_cuda_repeat_place(spyi_cuda_gpu *gpu) {
     spyi_cuda_kernel **oldest = &gpu->repeating[0];
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++) {
@@ -42,7 +42,9 @@ SPYI_FN void spyi_cuda_repeat_free(spyi_cuda_gpu *gpu, spyi_cuda_kernel *kernel)
     repeat->block = NULL;
     // there is no graph, and so no slot
     if (repeat->graph == NULL) return;
-    if (repeat->exec != NULL) (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight continue
+    if (repeat->exec != NULL)
+        (void)gpu->cu.GraphExecDestroy(repeat->exec); // launches in flight continue
+                                                      // without it
     (void)gpu->cu.GraphDestroy(repeat->graph);
     for (uint32_t i = 0; i < SPYI_CUDA_REPEATING; i++)
         if (gpu->repeating[i] == kernel) gpu->repeating[i] = NULL;

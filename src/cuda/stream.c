@@ -12,7 +12,7 @@ SPYI_FN spy_status spyi_cuda_check_lost(const spyi_cuda_gpu *gpu, spyi_text *err
 
 static void spyi_cuda_collect(spyi_cuda_gpu *gpu) {
     uint32_t i;
-    for (i = 0; i < SPYI_CUDA_BATCHES; i++) // skip the open batch, whose slot still has an old number
+    for (i = 0; i < SPYI_CUDA_BATCHES; i++) // skips the open batch, whose slot still has an old number
         if (gpu->batches[i].number <= gpu->finished && i != gpu->base.open % SPYI_CUDA_BATCHES)
             spyi_cuda_return_pages(gpu, &gpu->batches[i].pages);
 }
@@ -62,7 +62,7 @@ SPYI_FN spy_status spyi_cuda_end_batch(spyi_cuda_gpu *gpu, spyi_text *error) {
 }
 
 SPYI_FN spy_status spyi_cuda_worked(spyi_cuda_gpu *gpu, spyi_text *error) {
-    if (!SPYI_LIKELY(!gpu->base.captured)) return SPY_OK; // it belongs to no batch (capture.c)
+    if (!SPYI_LIKELY(!gpu->base.captured)) return SPY_OK; // captured work belongs to no batch (capture.c)
     if (SPYI_LIKELY(++gpu->work < SPYI_CUDA_BATCH_WORK && gpu->work_bytes < SPYI_CUDA_BATCH_BYTES))
         return SPY_OK;
     return spyi_cuda_end_batch(gpu, error);
@@ -206,7 +206,7 @@ SPYI_FN spy_status spyi_cuda_wait_stream(spyi_cuda_gpu *gpu, spyi_cu_stream stre
     spyi_watch(&gpu->base);
     if (status == SPY_OK && other) status = spyi_cuda_order(gpu, stream, gpu->stream, error);
     if (status != SPY_OK || !other || gpu->base.captured) return status;
-    gpu->work++; // end the batch: downloads on `lane` then wait for its event
+    gpu->work++; // this ends the batch, so that downloads on `lane` wait for its event
     gpu->ordered = gpu->base.open;
     return spyi_cuda_end_batch(gpu, error);
 }

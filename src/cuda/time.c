@@ -2,8 +2,8 @@
 // memory.
 #include "cuda/internal.h"
 
-// cuEventElapsedTime returns milliseconds as a float. Its resolution is half a microsecond, as is that of the
-// events.
+// cuEventElapsedTime returns milliseconds as a float. Its resolution and that of the events is half a
+// microsecond.
 
 SPYI_FN spy_status spyi_cuda_time_begin(spyi_gpu *base, spyi_text *error) {
     spyi_cuda_gpu *gpu = spyi_cuda_cast(base);

@@ -11,15 +11,15 @@
 static bool spyi_cuda_is_pinned(const spyi_cuda_gpu *gpu, const void *memory) {
     static const int attribute = SPYI_CU_POINTER_MEMORY_TYPE;
     unsigned type =
-        0; // stays 0 for memory that CUDA does not know, for which cuPointerGetAttribute would report an
-           // error
+        0; // CUDA does not change it for memory that it does not know, for which cuPointerGetAttribute would
+           // report an error
     void *value = &type;
     return gpu->cu.PointerGetAttributes(1, &attribute, &value, (spyi_cu_pointer)(uintptr_t)memory) ==
                SPYI_CU_OK &&
            type == SPYI_CU_MEMORY_TYPE_HOST;
 }
 
-// Waits until a staging buffer is free, and makes it at least `size` bytes large. To allocate pinned memory
+// Waits until a staging buffer is free, and makes it at least `size` bytes large. Allocating pinned memory
 // takes 0.4 ms for each MiB (measured on an H200's host).
 static spy_status spyi_cuda_ready(spyi_cuda_gpu *gpu, spyi_cuda_staging *staging, size_t size,
                                   spyi_text *error) {
@@ -127,8 +127,8 @@ static spy_status spyi_cuda_upload_staged(spyi_cuda_gpu *gpu, spyi_cu_pointer to
                                           uint64_t size, spyi_text *error) {
     spyi_copy_team team;
     const size_t most = spyi_cuda_piece(size);
-    uint64_t posted = 0, sent = 0; // bytes
-    uint32_t pieces = 0;           // posted
+    uint64_t posted = 0, sent = 0; // both count bytes
+    uint32_t pieces = 0;           // counts the pieces that were posted
     spyi_cuda_staging *last = NULL;
     spy_status status = SPY_OK;
     spyi_copy_begin(&team, spyi_copy_threads((size_t)size), false);
@@ -171,7 +171,8 @@ SPYI_FN spy_status spyi_cuda_upload(spyi_gpu *base, const spyi_work *work, spyi_
         spyi_cuda_leave(gpu, pushed);
         return status;
     }
-    if (size <= SPYI_CUDA_SMALL_UPLOAD || gpu->base.captured) // captured: each launch uploads it again
+    if (size <= SPYI_CUDA_SMALL_UPLOAD || gpu->base.captured) // each launch of captured work uploads the data
+                                                              // again
         status = spyi_cuda_upload_page(gpu, at, data, size, error);
     else if (spyi_cuda_is_pinned(gpu, data)) status = spyi_cuda_upload_pinned(gpu, at, data, size, error);
     else status = spyi_cuda_upload_staged(gpu, at, (const char *)data, size, error);
@@ -204,8 +205,8 @@ static spy_status spyi_cuda_download_staged(spyi_cuda_gpu *gpu, char *data, spyi
                                             uint64_t size, spyi_cu_stream stream, spyi_text *error) {
     spyi_copy_team team;
     const size_t most = spyi_cuda_piece(size);
-    uint64_t asked = 0, taken = 0; // bytes
-    uint32_t ask = 0, take = 0;    // pieces
+    uint64_t asked = 0, taken = 0; // both count bytes
+    uint32_t ask = 0, take = 0;    // both count pieces
     spy_status status = SPY_OK;
     spyi_copy_begin(&team, spyi_copy_threads((size_t)size), true);
     while (taken < size && status == SPY_OK) {

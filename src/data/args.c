@@ -4,8 +4,8 @@
 #include "data/device.h"
 
 // Fills the variable that a constructor returns, in place: filling another one and copying it would cost ten
-// times as much. `dims` is set by the constructors of host arrays alone, and `_map` only up to `_map_count`:
-// if `_map` were cleared, gcc 12 at -O2 would copy after all (docs/measurements.md, "Small costs of a call").
+// times as much. Only the constructors of host arrays set `dims`, and `_map` is set only up to `_map_count`.
+// If `_map` were cleared, gcc 12 at -O2 would copy after all (docs/measurements.md, "Small costs of a call").
 static void spyi_set_arg(spy_arg *arg, const char *name, spy_arg_kind kind, spy_direction direction,
                          spy_dtype dtype) {
     arg->name = name;

@@ -1,9 +1,9 @@
-// desc.check_bounds on the host. A device has one record, which the first bad index in a kernel fills, and a
-// list of sites: the arguments whose numbers the tensors in kernels carry.
+// Implements desc.check_bounds on the host. A device has one record, which the first bad index in a kernel
+// fills, and a list of sites: the arguments whose numbers the tensors in kernels carry.
 #include "data/bounds.h"
 
-enum { SPYI_BOUNDS_WORDS = 28 };   // size of the record in words, see slangpy_bounds.slang
-enum { SPYI_BOUNDS_COMPLETE = 2 }; // word 0 of a record that a kernel has written
+enum { SPYI_BOUNDS_WORDS = 28 };   // the number of words of the record (slangpy_bounds.slang)
+enum { SPYI_BOUNDS_COMPLETE = 2 }; // the value of word 0 of a record that a kernel has written
 
 // The names of a function and of one of its arguments.
 typedef struct spyi_site {
@@ -12,7 +12,7 @@ typedef struct spyi_site {
 
 typedef struct spyi_bounds {
     spyi_storage *storage;
-    spyi_mutex lock; // guards the sites: compile threads add to them, too
+    spyi_mutex lock; // guards the sites, to which compile threads add too
     spyi_site *sites;
     uint32_t count, capacity;
 } spyi_bounds;

@@ -4,7 +4,7 @@
 
 #include "data/device.h"
 
-// A bit of a site: the index was into the gradient of the site's tensor.
+// This bit of a site says that the index was into the gradient of the site's tensor.
 #define SPYI_BOUNDS_GRADIENT 0x80000000u
 
 // Creates `device->bounds`. *address becomes the address at which kernels note the first bad index
@@ -15,8 +15,8 @@ SPYI_FN void spyi_bounds_destroy(spy_device *device);
 // Returns an argument's number in the record, from 1; 0 means that indices are not checked, or memory ran
 // out. Threads: any.
 SPYI_FN uint32_t spyi_bounds_site(spy_device *device, const char *function, const char *argument);
-// To be called after a wait. Returns SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted a bad
-// index, and clears the record. `function`: the name that the caller's message begins with; or NULL.
+// Call this function after a wait. Returns SPY_ERROR_OUT_OF_RANGE with a text when finished work has noted a
+// bad index, and clears the record. `function` is the name with which the caller's message begins, or NULL.
 SPYI_FN spy_status spyi_bounds_take(spy_device *device, const char *function, spyi_text *error);
 // Like spyi_bounds_take(), but reports the error under the name of a public function.
 SPYI_FN spy_status spyi_bounds_report(spy_device *device, const char *function);

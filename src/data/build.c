@@ -17,16 +17,17 @@ struct spyi_build {
     spyi_build *next; // the next build in spyi_builds.left
     spy_device *device;
     spyi_thread thread;
-    bool started; // its thread has not been joined
+    bool started; // the build's thread runs and has not been joined
     bool done;    // guarded by device->builds.lock
-    // The result.
+    // These members are the result.
     spyi_kernel *kernel;
     spy_status status;
     spyi_text error, log;
-    spyi_text blob;  // what was compiled, where device->keep_programs is set
-    uint32_t failed; // number of allocations that failed on the thread
-    // The task. `bytes` holds the profile, the desc with NULL for its pointers, and what these point to;
-    // equal bytes mean equal kernels. Without `compiles` the code is a blob, which is only loaded.
+    spyi_text blob;  // the compiled code, where device->keep_programs is set
+    uint32_t failed; // the number of allocations that failed on the thread
+    // These members are the task. `bytes` holds the profile, the desc with NULL for its pointers, and the
+    // data that these point to; equal bytes mean equal kernels. Without `compiles` the code is a blob, which
+    // is only loaded.
     bool compiles;
     spyi_profile profile;
     spyi_kernel_desc desc; // its pointers lead into `bytes`
@@ -83,7 +84,7 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profil
     spyi_build *b = (spyi_build *)spyi_calloc(1, sizeof *b);
     if (!b) return NULL;
     b->device = device;
-    spyi_build_add_all(b, profile, desc); // only computes b->size
+    spyi_build_add_all(b, profile, desc); // this call only computes b->size
     b->bytes = (char *)spyi_calloc(1, b->size);
     if (b->bytes) {
         spyi_build_add_all(b, profile, desc);
@@ -95,7 +96,7 @@ static spyi_build *spyi_build_new(spy_device *device, const spyi_profile *profil
 
 // >>the work
 
-// Asks for what was compiled of a kernel's text, in a pack.
+// Describes the entry of a pack that holds the compiled code of a kernel's text.
 static void spyi_build_question(const spyi_build *b, uint32_t arch, bool portable, spyi_text *out) {
     uint32_t numbers[5] = { (uint32_t)b->profile.target, arch, portable, b->profile.float_mode,
                             b->profile.debug_info };
@@ -107,9 +108,9 @@ static void spyi_build_question(const spyi_build *b, uint32_t arch, bool portabl
     spyi_text_add_n(out, (const char *)name, sizeof name);
 }
 
-// Finds what a pack has for this device: code of its own compute capability or, before 9.0, of an earlier one of its
-// generation, else PTX of any earlier one, newest first. From 9.0 on NVRTC makes code for one compute capability alone
-// (cuda/nvrtc.c).
+// Finds code in a pack for this device: code of its own compute capability or, before 9.0, of an earlier one
+// of its generation; otherwise PTX of any earlier one, newest first. From 9.0 on NVRTC makes code for one
+// compute capability alone (cuda/nvrtc.c).
 static spy_status spyi_build_unpack(spyi_build *b, spyi_text *blob) {
     spyi_store *pack = b->device->ctx.pack;
     spyi_text question = { NULL, 0, 0 };
@@ -161,8 +162,9 @@ static spy_status spyi_build_pack(spyi_build *b, spyi_text *blob) {
     return status;
 }
 
-// Compiles, unless the device's store has the blob: it depends on the desc, the profile and the driver. Which version
-// of the compiler made it does not matter to the driver; another file of desc's compiler is another question.
+// Compiles, unless the device's store has the blob. The blob depends on the desc, the profile and the driver.
+// The version of the compiler does not matter to the driver; another file of desc's compiler is another
+// question.
 static spy_status spyi_build_compile(spyi_build *b, spyi_text *blob) {
     spy_device *device = b->device;
     const char *compiler = device->base->compiler;
@@ -195,7 +197,7 @@ static spy_status spyi_build_compile(spyi_build *b, spyi_text *blob) {
 static void spyi_build_make(spyi_build *b) {
     spy_device *device = b->device;
     spyi_text blob = { NULL, 0, 0 };
-    spyi_kernel_desc desc = b->desc; // what is loaded: with the compiled blob as its code
+    spyi_kernel_desc desc = b->desc; // the desc of the kernel to load, with the compiled blob as its code
     uint32_t failed = spyi_failed_allocations();
     b->status = SPY_OK;
     if (b->compiles) {
@@ -237,7 +239,7 @@ static void spyi_build_join(spyi_build *b) {
 }
 
 // Looks for a build in builds->left that makes the same kernel as `wanted`, and gives it to the caller; NULL
-// if there is none.
+// means that there is none.
 static spyi_build *spyi_build_take(spyi_builds *builds, const spyi_build *wanted) {
     spyi_mutex_lock(&builds->lock);
     spyi_build **at = &builds->left;

@@ -8,10 +8,10 @@ typedef struct spyi_saved {
     char name[256];
     char dtype[8];
     spy_shape shape;
-    uint64_t begin, end; // offsets in bytes, counted from the end of the head
+    uint64_t begin, end; // the offsets in bytes, counted from the end of the head
 } spyi_saved;
 
-// safetensors' names of dtypes, by spy_dtype.
+// Returns the name that safetensors has for a dtype.
 static const char *spyi_saved_dtype(const spyi_type *type) {
     static const struct {
         spy_dtype dtype;
@@ -27,7 +27,8 @@ static const char *spyi_saved_dtype(const spyi_type *type) {
     return NULL;
 }
 
-// Returns the tensor of an argument; NULL, and then *status and `error` say what it is instead.
+// Returns the tensor of an argument. NULL means that it is no tensor; *status and `error` then say what it
+// is.
 static spy_tensor *spyi_saved_tensor(const spy_device *device, const spy_args *args, size_t index,
                                      spy_status *status, spyi_text *error) {
     const spy_arg *arg = &args->items[index];
@@ -117,8 +118,9 @@ spy_status spy_save_tensors(spy_device *device, const char *path, spy_args tenso
     return status;
 }
 
-// >>reading: as much of JSON as such a head has. Each function moves *at behind what it has read; false means
-// that it is not there.
+// >>reading
+// These functions read the parts of JSON that a head of safetensors has. Each function moves *at behind the part
+// that it has read, and returns false when the part is not there.
 
 typedef struct spyi_json {
     const char *at, *end;

@@ -45,8 +45,8 @@ static spy_status spyi_get_calibration(spy_device *device, spy_calibration *cali
     spy_tensor *tensor =
         spyi_tensor_make(device, device->scalars[SPY_DTYPE_UINT64], &one, "calibration", error, &status);
     if (!tensor) return status;
-    // The first measurement may create what stores the time, and any may be delayed: the shortest one is the
-    // most exact.
+    // The first measurement may create the objects that store the time, and any may be delayed. So the
+    // shortest one is the most exact.
     for (int i = 0; i < SPYI_CALIBRATIONS && status == SPY_OK; i++) {
         uint64_t ticks = 0, host = 0, width = 0;
         status = spyi_calibrate(device, tensor, &host, &width, error);

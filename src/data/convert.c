@@ -4,14 +4,14 @@
 
 // >>half
 
-// Round to nearest even, straight from double: one rounding, also for subnormal halves.
+// Rounds to nearest even, straight from double, so that there is one rounding, also for subnormal halves.
 uint16_t spyi_float_to_half(double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     uint16_t sign = (uint16_t)((bits >> 48) & 0x8000u);
     int exponent = (int)((bits >> 52) & 0x7ff) - 1023;
     uint64_t mantissa = bits & 0xfffffffffffffull;
-    if (exponent == 1024) { // infinity; a NaN stays one
+    if (exponent == 1024) { // an infinity or a NaN, which stays a NaN
         uint16_t payload = mantissa ? (uint16_t)(0x200u | (uint16_t)(mantissa >> 42)) : (uint16_t)0;
         return (uint16_t)(sign | 0x7c00u | payload);
     }
@@ -34,7 +34,7 @@ double spyi_half_to_float(uint16_t half) {
     if (exponent == 31) {
         bits = sign | 0x7ff0000000000000ull | mantissa << 42;
     } else if (exponent == 0) {
-        value = (double)mantissa / 16777216.0; // 2^-24
+        value = (double)mantissa / 16777216.0; // 16777216 is 2^24
         memcpy(&bits, &value, sizeof bits);
         bits |= sign;
     } else {
@@ -119,12 +119,13 @@ static bool spyi_scalar_fits(const spyi_any_scalar *s, spy_dtype type) {
     if (s->kind == SPYI_SCALAR_SIGNED) return s->i >= low && (s->i < 0 || (uint64_t)s->i <= high);
     // A float must be integral and in range. 2^63 and 2^64 are exact in double where INT64_MAX and UINT64_MAX
     // are not, hence `<`.
-    if (!(s->f >= (double)low && s->f < (double)(high / 2 + 1) * 2.0)) return false; // a NaN fails too
+    // a NaN fails this comparison too
+    if (!(s->f >= (double)low && s->f < (double)(high / 2 + 1) * 2.0)) return false;
     return s->f < 0 ? (double)(int64_t)s->f == s->f : (double)(uint64_t)s->f == s->f;
 }
 
 static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s) {
-    // By two's complement the low bits of these 64 are right for signed and unsigned types of any size.
+    // In two's complement the low bits of these 64 are right for signed and unsigned types of any size.
     uint64_t bits = s->kind == SPYI_SCALAR_UNSIGNED ? s->u : (uint64_t)s->i;
     if (type == SPY_DTYPE_FLOAT16) {
         double v = s->kind == SPYI_SCALAR_FLOAT    ? s->f
@@ -188,8 +189,8 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
         return true;                                                                                         \
     }
 
-// Converts numbers of a common pair of dtypes; false means that it is another pair. *done tells whether all
-// numbers fit.
+// Converts numbers of a common pair of dtypes; false means that the pair is not among these. *done tells
+// whether all numbers fit.
 static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype from, size_t count,
                              bool *done) {
     if (from == SPY_DTYPE_FLOAT64 && to == SPY_DTYPE_FLOAT32) SPYI_RUN(double, float, true);
@@ -215,7 +216,7 @@ bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dty
     }
     bool done = false;
     if (spyi_convert_run(out, to_type, in, from_type, count, &done)) return done;
-    for (size_t i = 0; i < count; ++i) { // check all values before the first is written
+    for (size_t i = 0; i < count; ++i) { // checks all values before the first is written
         spyi_any_scalar s = spyi_scalar_read(in + i * from_size, from_type);
         if (!spyi_scalar_fits(&s, to_type)) return false;
     }

@@ -4,7 +4,8 @@
 
 // >>fill
 
-#define SPYI_FILL_BYTES 65536u // most bytes to upload; copies on the device double them from there
+// The most bytes that a fill uploads; copies on the device double them from there.
+#define SPYI_FILL_BYTES 65536u
 
 // Returns whether a contiguous tensor whose elements all have these device bytes repeats 4 bytes, *pattern,
 // so that the GPU's fill can write it.
@@ -236,7 +237,7 @@ static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_
     }
     if (status == SPY_OK) status = spyi_tensor_download(from, data, error);
     if (status == SPY_OK && converted != data) {
-        // No padding: the types that are converted have none in C.
+        // The types that are converted have no padding in C.
         size_t scalars = from_size / spyi_scalar_size(from->type->scalar);
         if (!spyi_convert_scalars(converted, to->type->scalar, data, from->type->scalar, scalars)) {
             spyi_report_misfit(data, from->type->scalar, to, scalars, error);
@@ -281,7 +282,7 @@ static spy_status spyi_copy_runs(spy_tensor *to, spy_tensor *from, int64_t run, 
                          in->offset + from->offset_bytes + (uint64_t)(b * size), (uint64_t)(run * size));
         if (done == 0) copy.work.before = before;
         status = spyi_record(device->backend, device->gpu, &copy.work, error);
-        for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // on to the next run
+        for (uint32_t d = to->shape.rank; d-- > 0 && step;) { // moves on to the next run
             int64_t n = to->shape.dims[d], at = index[d] + step;
             index[d] = at % n;
             step = at / n;

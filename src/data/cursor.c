@@ -5,11 +5,11 @@
 // A copy of a tensor's elements in C's layout.
 typedef struct spyi_cursor_range {
     spyi_object object;
-    spy_tensor *tensor; // retained
+    spy_tensor *tensor; // the range holds one reference
     int64_t first, count;
     char *data;
-    bool *written;                             // by element: whether it was written since the last apply
-    struct spyi_cursor_range *previous, *next; // in device.cursor_ranges
+    bool *written; // tells for each element whether it was written since the last apply
+    struct spyi_cursor_range *previous, *next; // links of the list device.cursor_ranges
 } spyi_cursor_range;
 
 // >>places
@@ -22,7 +22,7 @@ static const spyi_type *spyi_cursor_type(const spy_cursor *c) {
     return (const spyi_type *)c->_type;
 }
 
-// Returns whether the cursor stands for all elements of its range; else it stands in element c->_index.
+// Returns whether the cursor stands for all elements of its range; otherwise it stands in element c->_index.
 static bool spyi_cursor_is_range(const spy_cursor *c) {
     return c->_index < 0;
 }
@@ -54,8 +54,8 @@ static spy_cursor spyi_cursor_nowhere(spy_device *device) {
     return c;
 }
 
-// Returns the number of parts that [i] can select, 0 if there is none. *part becomes their type; in C's
-// layout the parts follow each other.
+// Returns the number of parts that [i] can select; 0 means that there are none. *part becomes their type; in
+// C's layout the parts follow each other.
 static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) {
     *part = type->element;
     if (!type->element) return 0;
@@ -63,8 +63,9 @@ static int64_t spyi_cursor_parts(const spyi_type *type, const spyi_type **part) 
     return type->kind == SPYI_TYPE_MATRIX ? (int64_t)type->rows : (int64_t)type->columns;
 }
 
-// Appends the path from a value of type `from` to its part of type `type` at `offset` bytes; false if there
-// is none. `empty`: size of `out` before the path. No two parts of one type have the same offset.
+// Appends the path from a value of type `from` to its part of type `type` at `offset` bytes; false means that
+// there is no such part. `empty` is the size of `out` before the path. No two parts of one type have the same
+// offset.
 static bool spyi_path_text(const spyi_type *from, size_t offset, const spyi_type *type, size_t empty,
                            spyi_text *out) {
     const spyi_type *part;
@@ -119,7 +120,7 @@ static const char *spyi_place_name(const spy_cursor *c) {
     return spyi_cursor_type(c)->display;
 }
 
-// Moves the cursor to part `index`; false, and then `what` and *status say why not.
+// Moves the cursor to part `index`. On false `what` and *status say why it could not.
 static bool spyi_step_index(spy_cursor *c, int64_t index, spyi_text *what, spy_status *status) {
     const spyi_type *part = spyi_cursor_type(c);
     int64_t n = spyi_cursor_is_range(c) ? c->_count : spyi_cursor_parts(spyi_cursor_type(c), &part);
@@ -154,7 +155,7 @@ static void spyi_near_fields(const spyi_type *type, const char *name, spyi_text 
         spyi_text_add(what, i ? ", %s" : "%s", type->fields[i].name);
 }
 
-// Moves the cursor to the field or component of that name; false, and then `what` and *status say why not.
+// Moves the cursor to the field or component of that name. On false `what` and *status say why it could not.
 static bool spyi_step_name(spy_cursor *c, const char *name, size_t size, spyi_text *what,
                            spy_status *status) {
     if (spyi_cursor_is_range(c)) {
@@ -258,12 +259,12 @@ static size_t spyi_cursor_scalar_count(const spyi_type *type) {
 }
 
 typedef struct spyi_cursor_work {
-    bool write;      // from `values` to the place; else from the place to `values`
-    bool check;      // only check whether the values fit
-    spy_dtype dtype; // dtype of `values`
+    bool write;      // copies from `values` to the place; otherwise from the place to `values`
+    bool check;      // only checks whether the values fit
+    spy_dtype dtype; // the dtype of `values`
     char *values;
-    size_t done;      // scalars so far
-    const char *stop; // the scalar that does not fit, and the two dtypes
+    size_t done;      // counts the scalars so far
+    const char *stop; // names the scalar that does not fit, and the two dtypes
     spy_dtype stop_from, stop_to;
 } spyi_cursor_work;
 
@@ -414,7 +415,7 @@ static spyi_cursor_range *spyi_cursor_range_new(spy_tensor *tensor, int64_t firs
     spy_device *device = tensor->object.device;
     spyi_cursor_range *range = (spyi_cursor_range *)spyi_allocate(&device->ctx, sizeof *range);
     size_t size = spyi_type_host_stride(tensor->type);
-    // A view that repeats elements may have more than fit into memory.
+    // A view that repeats elements may have more elements than fit into memory.
     bool some = (uint64_t)count < SIZE_MAX / 2 / size;
     char *data = some ? (char *)spyi_calloc((size_t)count + 1, size) : NULL;
     bool *written = some ? (bool *)spyi_calloc((size_t)count + 1, sizeof *written) : NULL;
@@ -521,7 +522,7 @@ void spy_release_cursor(spy_cursor cursor) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_cursor: the cursor has been released already");
 }
 
-// Returns the dtype of all scalars of the type; SPY_DTYPE_DEFAULT: they differ.
+// Returns the dtype of all scalars of the type; SPY_DTYPE_DEFAULT means that they differ.
 static spy_dtype spyi_common_dtype(const spyi_type *type) {
     spy_dtype dtype = SPY_DTYPE_DEFAULT;
     while (type->element) type = type->element;

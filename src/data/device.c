@@ -49,7 +49,8 @@ spy_status spy_set_dump_directory(spy_device *device, const char *directory) {
     return status;
 }
 
-// Frees what the driver may need until the last build is done: builds, the backend's device, the context.
+// Frees the objects that the driver may need until the last build is done: builds, the backend's device and
+// the context.
 SPYI_FN void spyi_device_free(spy_device *device) {
     spyi_context *ctx = &device->ctx;
     spyi_builds_free(device);

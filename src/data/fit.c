@@ -13,7 +13,7 @@ typedef enum spyi_fit_use {
     SPYI_USE_HOST,  // host data that is copied
     SPYI_USE_LOAD,  // device memory that a kernel loads
     SPYI_USE_STORE, // device memory that a kernel stores to and does not load
-    SPYI_USE_SHARED // device memory that is loaded and stored, or used as bytes: no conversion
+    SPYI_USE_SHARED // device memory that is loaded and stored, or used as bytes, and never converted
 } spyi_fit_use;
 
 static bool spyi_dtype_is_float(spy_dtype d) {
@@ -23,8 +23,8 @@ static bool spyi_dtype_is_signed(spy_dtype d) {
     return d == SPY_DTYPE_INT8 || d == SPY_DTYPE_INT16 || d == SPY_DTYPE_INT32 || d == SPY_DTYPE_INT64;
 }
 
-// Cost of converting scalars inside a kernel. No value is checked, so conversions that could lose values are
-// refused.
+// Returns the cost of converting scalars inside a kernel. No value is checked, so conversions that could lose
+// values are refused.
 static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (from == to) return 0;
     size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
@@ -36,20 +36,23 @@ static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
         return to_size > from_size ? 3 : 4;
     }
     if (to_size > from_size) return spyi_dtype_is_signed(from) && !spyi_dtype_is_signed(to) ? 6 : 1;
-    return to_size == from_size ? 2 : SPYI_NO_FIT; // same width, other sign: preferred to any float
+    return to_size == from_size ? 2 : SPYI_NO_FIT; // the width is the same and the sign differs, which is
+                                                   // preferred to any float
 }
 
-// Cost of converting host scalars. Each value is checked when it is copied, so that the cost only orders
-// overloads.
+// Returns the cost of converting host scalars. Each value is checked when it is copied, so that the cost only
+// orders overloads.
 static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
     uint32_t cost = spyi_memory_cost(from, to);
     if (cost != SPYI_NO_FIT) return cost;
-    if (spyi_dtype_is_float(to)) return spyi_dtype_is_float(from) ? 2 : 4; // values are rounded
+    if (spyi_dtype_is_float(to))
+        return spyi_dtype_is_float(from) ? 2 : 4; // values are rounded in these
+                                                  // conversions
     return 9;
 }
 
-// Cost of converting a result when a kernel stores it, by Slang's own rules: every conversion costs the same,
-// and none from or to bool exists.
+// Returns the cost of converting a result when a kernel stores it, by Slang's own rules: every conversion
+// costs the same, and none from or to bool exists.
 static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
     return from == to ? 0 : from == SPY_DTYPE_BOOL || to == SPY_DTYPE_BOOL ? SPYI_NO_FIT : 9;
 }
@@ -69,7 +72,8 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_
     if (element == type) return true;
     // Bytes without a type feed only parameters that take memory.
     if (spyi_type_is_memory(element)) return false;
-    if (type->kind == SPYI_TYPE_ARRAY) { // consumes a dimension of `count`, then what its element consumes
+    if (type->kind == SPYI_TYPE_ARRAY) { // an array consumes a dimension of `count`, and then the dimensions
+                                         // that its element consumes
         spyi_fit inner;
         if (!spyi_fit_type(element, type->element, use, &inner) || inner.consumed + 1 > SPY_MAX_RANK)
             return false;
@@ -87,9 +91,9 @@ static bool spyi_fit_type(const spyi_type *element, const spyi_type *type, spyi_
     fit->cost = spyi_cost(use, element->scalar, type->scalar);
     if (fit->cost == SPYI_NO_FIT) return false;
     if (use == SPYI_USE_STORE && fit->cost && element->kind == SPYI_TYPE_MATRIX)
-        return false; // a matrix cannot be converted as it is stored, see spyi_leaf_strides
+        return false; // a matrix cannot be converted while it is stored (spyi_leaf_strides)
     if (element->kind == SPYI_TYPE_SCALAR && type->kind == SPYI_TYPE_SCALAR && fit->cost == 0)
-        fit->cost = 1; // different types of one scalar: an enum and its integer
+        fit->cost = 1; // different types of one scalar are an enum and its integer
     if (element->kind == type->kind) return element->rows == type->rows && element->columns == type->columns;
     if (element->kind == SPYI_TYPE_MATRIX || type->kind == SPYI_TYPE_SCALAR) return false;
     if (type->kind == SPYI_TYPE_MATRIX) fit->dims[fit->consumed++] = type->rows;

@@ -4,11 +4,11 @@
 
 #include "data/type.h"
 
-// How an element type in memory feeds a parameter type.
+// Tells how an element type in memory feeds a parameter type.
 typedef struct spyi_fit {
-    uint32_t cost;              // orders overloads, see fit.c
-    uint32_t consumed;          // trailing dimensions of the value that each parameter takes
-    int64_t dims[SPY_MAX_RANK]; // sizes that the consumed dimensions must have
+    uint32_t cost;              // orders overloads (fit.c)
+    uint32_t consumed;          // the number of trailing dimensions of the value that each parameter takes
+    int64_t dims[SPY_MAX_RANK]; // the sizes that the consumed dimensions must have
 } spyi_fit;
 
 // Fills *fit for device memory of `element` that feeds a parameter of `type`; returns false if it cannot.

@@ -8,9 +8,9 @@
 typedef struct spyi_print_buffer {
     spyi_storage *storage;
     size_t buffer_bytes;
-    uint32_t capacity;      // words for records
-    spyi_text pending;      // messages to deliver, each a byte for its level, its text and a NUL
-    spyi_mutex lock;        // guards `literals`: compile threads add to them, too
+    uint32_t capacity;      // the number of words for records
+    spyi_text pending;      // messages to deliver, each of which is a byte for its level, its text and a NUL
+    spyi_mutex lock;        // guards `literals`, to which compile threads add too
     spyi_literals literals; // literals of all kernels loaded so far
 } spyi_print_buffer;
 
@@ -32,7 +32,7 @@ static spy_status spyi_print_reset(spy_device *device, spyi_text *error) {
     use.how = SPYI_USE_WRITES;
     spyi_upload_work upload = spyi_upload_of(&p->storage->chunk, p->storage->offset, header, sizeof header);
     spy_status status = spyi_record_with(device, &upload.work, &use, 1, false, error);
-    p->storage->read_epoch = 0; // the readers before this have finished
+    p->storage->read_epoch = 0; // all earlier readers have finished
     return status;
 }
 

@@ -1,12 +1,12 @@
-// Output of Slang's print(): the device's buffer of records, and their text.
+// The output of Slang's print(): the device's buffer of records, and the text of records.
 #ifndef SPYI_GPU_PRINT_H
 #define SPYI_GPU_PRINT_H
 
 #include "data/device.h"
 #include "data/literals.h"
 
-// Words before the records: count of reserved words, count of lost messages, capacity in words, unused word
-// (src/slang/slangpy_print.slang).
+// The number of words before the records. They are the count of reserved words, the count of lost messages,
+// the capacity in words, and an unused word (src/slang/slangpy_print.slang).
 #define SPYI_PRINT_HEADER_WORDS 4
 // The type number of a string in a record; other types have spy_dtype's numbers.
 #define SPYI_PRINT_STRING 13

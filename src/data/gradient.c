@@ -8,7 +8,7 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
                                            const spyi_type *type) {
     switch (type->kind) {
     case SPYI_TYPE_SCALAR:
-        if (strcmp(type->name, spy_dtype_name(type->scalar)) != 0) return NULL; // an enum
+        if (strcmp(type->name, spy_dtype_name(type->scalar)) != 0) return NULL; // the type is an enum
         return type->scalar >= SPY_DTYPE_FLOAT16 ? type : NULL;
     case SPYI_TYPE_VECTOR:
     case SPYI_TYPE_MATRIX: return type->scalar >= SPY_DTYPE_FLOAT16 ? type : NULL;
@@ -209,8 +209,9 @@ SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) 
     }
 }
 
-// Returns the view of a gradient that belongs to a measured view. `was`: element type of the tensor with that
-// gradient. NULL means that neither the view nor the gradient has this element type, or that memory ran out.
+// Returns the view of a gradient that belongs to a measured view. `was` is the element type of the tensor
+// with that gradient. NULL means that neither the view nor the gradient has this element type, or that memory
+// ran out.
 static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const spyi_type *was) {
     spy_tensor *from = view->grads[which];
     const spyi_type *type = view->type == was ? from->type : from->type == was ? view->type : NULL;

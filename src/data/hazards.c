@@ -7,7 +7,8 @@
 
 #if defined(__GNUC__) || defined(__clang__)
 #define SPYI_HAZARDS_COLD __attribute__((noinline, cold))
-#define SPYI_HAZARDS_HOT inline __attribute__((always_inline)) // else a call for each use
+// Without inlining there would be a call for each use.
+#define SPYI_HAZARDS_HOT inline __attribute__((always_inline))
 #else
 #define SPYI_HAZARDS_COLD
 #define SPYI_HAZARDS_HOT
@@ -51,7 +52,7 @@ SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture) {
     size_t had = device->transition_capacity, wanted = device->texture_parts + count;
     texture->parts = (spyi_texture_part *)spyi_allocate(&device->ctx, count * sizeof *texture->parts);
     if (!texture->parts) return false;
-    if (wanted > had) { // room for a transition of each part of all textures
+    if (wanted > had) { // makes room for a transition of each part of all textures
         wanted += wanted / 2;
         void *transitions =
             spyi_reallocate(&device->ctx, device->transitions, had * sizeof *device->transitions,
@@ -104,7 +105,8 @@ static void spyi_add_transition(spy_device *device, const spyi_texture *texture,
         last->layer_count++;
         return;
     }
-    // Fails where one piece of work uses a part in two layouts, which whoever makes the work must refuse.
+    // This fails where one piece of work uses a part in two layouts; the code that makes the work must refuse
+    // that.
     SPYI_ASSERT(device->transition_count < device->transition_capacity);
     if (device->transition_count == device->transition_capacity) return;
     last = &device->transitions[device->transition_count++];
@@ -167,7 +169,7 @@ static bool spyi_counts_conflict(const spy_device *device, const spyi_use *use) 
     return (written > 0 && written >= device->counts_epoch) || spyi_memory_conflicts(device, use);
 }
 
-// Notes that recorded work uses the resources. What captured work uses stays held.
+// Notes that recorded work uses the resources. Resources that captured work uses stay held.
 static SPYI_HAZARDS_COLD void spyi_hold_uses(const spy_device *device, const spyi_use *uses, uint32_t count,
                                              uint64_t submit) {
     if (device->base->captured) submit = SPYI_HELD_ALWAYS;
@@ -226,8 +228,8 @@ SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uin
     return before;
 }
 
-// A use that reads, and was noted in this epoch and this batch, needs neither a comparison nor another note: a
-// write to its bytes since then would have begun a new epoch.
+// A use that reads, and was noted in this epoch and this batch, needs neither a comparison nor another note,
+// because a write to its bytes since then would have begun a new epoch.
 SPYI_FN bool spyi_take_noted_uses(spy_device *device, const spyi_use *uses, uint32_t count,
                                   const spyi_use *from, const spyi_use *to, spyi_noted_uses *noted) {
     bool barrier = device->barrier_owed;
@@ -257,7 +259,8 @@ SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status stat
     if (device->barrier_owed) device->counts_epoch = 0;
 }
 
-// Untracked work may have written anywhere: the next work needs a barrier.
+// Notes the end of the recorded work. Untracked work may have written anywhere, so the next work needs a
+// barrier.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked,
                             spy_status status) {
     spyi_barrier_done(device, before->barrier, status);

@@ -14,9 +14,10 @@ typedef struct spyi_literals {
     uint32_t count, capacity;
 } spyi_literals;
 
-// Adds a copy of `size` bytes of `text`, unless the hash is known. false when out of memory.
+// Adds a copy of `size` bytes of `text`, unless the hash is known. Returns false when out of memory.
 SPYI_FN bool spyi_literals_add(spyi_literals *literals, uint32_t hash, const char *text, size_t size);
-SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash); // NULL if unknown
+// returns NULL when the hash is unknown
+SPYI_FN const char *spyi_literals_find(const spyi_literals *literals, uint32_t hash);
 SPYI_FN void spyi_literals_free(spyi_literals *literals);
 
 #endif // SPYI_LITERALS_H

@@ -8,7 +8,9 @@ SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name) {
     // Changing all characters of a short name would make any short name a near one.
     if (distance > most || distance >= length) return;
     for (uint32_t i = 0; i < near_names->count; ++i)
-        if (strcmp(near_names->names[i], name) == 0) return; // another overload of the same name
+        if (strcmp(near_names->names[i], name) == 0)
+            return; // the name is already there: it is another
+                    // overload
     uint32_t at = near_names->count;
     while (at > 0 && near_names->distances[at - 1] > distance) --at;
     if (at == SPYI_NEAR_COUNT) return;

@@ -5,14 +5,15 @@
 struct spy_packed {
     spy_arg arg;
     char *name, *type;
-    void *data;         // copy of the host values; NULL if there is none
-    spy_packed *fields; // fields of a struct or pair
+    void *data;         // a copy of the host values; NULL means that there are none
+    spy_packed *fields; // the fields of a struct or pair
     spy_arg *items;     // the arguments of `fields` as an array
     size_t field_count;
     spyi_atomic references; // references to a copy that spyi_packed_make() returned; unused in its fields
 };
 
-// The objects of a texture or sampler argument, which packed ones hold: their number, and one of them.
+// spyi_packed_objects() returns the number of objects in a texture or sampler argument, to which its packed
+// copy holds references; spyi_packed_object() returns one of them.
 static size_t spyi_packed_objects(const spy_arg *arg) {
     return arg->kind == SPY_ARG_KIND_CUSTOM ? arg->count : 0;
 }
@@ -66,7 +67,7 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     *problem = NULL;
     memset(p, 0, sizeof *p);
     p->arg = *arg;
-    p->arg.value.u = 0; // until `p` has its own copy of what it points to
+    p->arg.value.u = 0; // the value is 0 until `p` has its own copy of the data that it points to
     const bool input = arg->direction == SPY_DIRECTION_DEFAULT || arg->direction == SPY_DIRECTION_IN;
     if (!input || arg->kind == SPY_ARG_KIND_NEW || arg->kind == SPY_ARG_KIND_RESULT)
         *problem = "outputs cannot be packed";
@@ -138,7 +139,7 @@ spy_packed *spy_pack(spy_device *device, spy_arg arg) {
 spy_arg spy_arg_packed(const char *name, const spy_packed *packed) {
     spy_arg arg;
     if (packed) arg = packed->arg;
-    else memset(&arg, 0, sizeof arg); // SPY_ARG_KIND_DEFAULT, which calls refuse
+    else memset(&arg, 0, sizeof arg); // a zeroed argument has SPY_ARG_KIND_DEFAULT, which calls refuse
     arg.name = name;
     return arg;
 }

@@ -13,7 +13,8 @@
 #define SPYI_SLAB_LARGEST ((uint64_t)1 << 20)
 #define SPYI_BLOCK_SMALLEST 256u
 
-// The smallest class whose blocks hold `size` bytes, and their size: 256, 320, 384, 448, 512, 640, ...
+// Returns the smallest class whose blocks hold `size` bytes, and sets *block_size to the size of its blocks:
+// 256, 320, 384, 448, 512, 640, ...
 static int32_t spyi_size_class(uint64_t size, uint64_t *block_size) {
     uint64_t base = SPYI_BLOCK_SMALLEST;
     int32_t index = 0;
@@ -28,7 +29,7 @@ static int32_t spyi_size_class(uint64_t size, uint64_t *block_size) {
             return index + (int32_t)quarter;
         }
     }
-    return -1; // not reached: base * 2 >= size
+    return -1; // the loop returns before, because base * 2 >= size
 }
 
 static void spyi_memory_unused(spy_device *device, spyi_resource *resource) {
@@ -99,7 +100,7 @@ SPYI_FN spyi_storage *spyi_pool_take(spy_device *device, spyi_memory memory, uin
     } else {
         storage = spyi_new_block(device, memory, size_class, block_size, label, error, status);
         if (!storage && *status == SPY_ERROR_OUT_OF_DEVICE_MEMORY) {
-            // Give cached memory back to the driver and try once more.
+            // The pool gives cached memory back to the driver and tries once more.
             spyi_text ignored = { NULL, 0, 0 };
             if (device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored) == SPY_OK) {
                 spyi_pool_trim(device);
@@ -128,15 +129,15 @@ static void spyi_pool_free_block(spy_device *device, spyi_storage *storage) {
 }
 
 SPYI_FN void spyi_pool_give(spy_device *device, spyi_storage *storage) {
-    // An imported block stays in its list until its hazards are over, see spyi_pool_import().
+    // An imported block stays in its list until its hazards are over (spyi_pool_import()).
     if (storage->size_class < 0) return;
     device->pool.used_bytes -= storage->size;
     if (!spyi_is_held(&storage->resource, device->base->held_from)) {
         spyi_pool_free_block(device, storage);
         return;
     }
-    // An engine's recording uses the block: work that used it again could be submitted before that recording.
-    // Or a captured graph does, which uses it at each launch.
+    // An engine's recording uses the block, and work that used it again could be submitted before that
+    // recording. Or a captured graph uses it at each launch.
     storage->next = device->pool.waiting;
     device->pool.waiting = storage;
     device->pool.waiting_bytes += storage->size;
@@ -193,7 +194,8 @@ SPYI_FN void spyi_pool_trim(spy_device *device) {
 }
 
 SPYI_FN void spyi_pool_destroy(spy_device *device) {
-    // Recordings not reported as executed must not be submitted any more, nor captured graphs be launched.
+    // From here on, recordings that have not been reported as executed must not be submitted, and captured
+    // graphs must not be launched.
     device->base->held_from = 0;
     spyi_pool_release_waiting(device, true);
     spyi_pool_trim(device);

@@ -5,15 +5,15 @@
 // linewidth 75) and the output of numpy 2.4, which tests/unit/test_print.c quotes.
 #include "data/device.h"
 
-#define SPYI_PRINT_THRESHOLD 1000.0 // most scalars of a tensor that is shown in full
+#define SPYI_PRINT_THRESHOLD 1000.0 // the largest number of scalars of a tensor that is shown in full
 enum { SPYI_PRINT_EDGE = 3, SPYI_PRINT_WIDTH = 75, SPYI_PRINT_PRECISION = 8 };
 
 // >>digits of floats
 
 typedef struct spyi_digits {
-    char digits[24]; // decimal digits without final zeros; "0" for 0
+    char digits[24]; // the decimal digits without final zeros, or "0" for 0
     int count;
-    int exponent; // decimal exponent of the first digit
+    int exponent; // the decimal exponent of the first digit
     bool negative;
 } spyi_digits;
 
@@ -80,19 +80,20 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
 // >>columns: the scalars that get one width: all of a tensor, or one field of its structs
 
 typedef struct spyi_column {
-    size_t width;                // characters of one scalar's text
-    int left, right;             // for floats: characters before and after the point
-    int places, exponent_digits; // numbers of digits after the point and of the exponent
+    size_t width;                // the number of characters of one scalar's text
+    int left, right;             // the numbers of characters before and after the point, for floats
+    int places, exponent_digits; // the numbers of digits after the point and of the exponent
     bool with_exponent;
-    bool any_finite, any_negative_infinity, any_other; // any_other: nan, inf
-    double smallest, largest; // absolute, of finite values but 0; largest 0: there is none
+    bool any_finite, any_negative_infinity, any_other; // `any_other` tells of nan and inf
+    double smallest, largest; // absolute values of the finite values other than 0; `largest` 0 means that
+                              // there are none
 } spyi_column;
 
 static bool spyi_print_is_float(spy_dtype dtype) {
     return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
-// First scan of the scalars: finds the width of integers and the range of floats.
+// Takes a scalar in the first scan, which finds the width of integers and the range of floats.
 static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype) {
     if (!spyi_print_is_float(dtype)) {
         spyi_text text = { NULL, 0, 0 };
@@ -141,7 +142,7 @@ static int spyi_print_max(int a, int b) {
     return a > b ? a : b;
 }
 
-// Second scan of the scalars: how many characters floats need before and behind the point.
+// Takes a scalar in the second scan, which finds how many characters floats need before and behind the point.
 static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dtype) {
     double value = spyi_print_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
     if (!spyi_print_is_float(dtype) || !spyi_print_is_finite(value)) return;
@@ -171,11 +172,11 @@ static void spyi_column_float(const spyi_column *c, double value, spy_dtype dtyp
         spyi_text_add(out, "%*s", (int)c->width, value != value ? "nan" : value < 0 ? "-inf" : "inf");
         return;
     }
-    // With an exponent all values get c->places digits; else the places that a value does not need are
+    // With an exponent all values get c->places digits; without one, places that a value does not need are
     // blanks.
     spyi_digits d = c->with_exponent ? spyi_digits_of(value, c->places) : spyi_column_digits(c, value, dtype);
     int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
-    int first = c->with_exponent ? 0 : d.exponent; // index of the units digit in d.digits
+    int first = c->with_exponent ? 0 : d.exponent; // the index of the units digit in d.digits
     spyi_text_add(out, "%*s", c->left - whole, d.negative ? "-" : "");
     for (int i = first - whole + 1; i <= first; i++)
         spyi_text_add(out, "%c", i >= 0 && i < d.count ? d.digits[i] : '0');
@@ -205,7 +206,7 @@ static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype
 typedef struct spyi_printer {
     const spy_tensor *tensor;
     spyi_column *columns;
-    bool cut; // show only the edges of long dimensions
+    bool cut; // shows only the edges of long dimensions
     spyi_text out;
 } spyi_printer;
 

@@ -5,8 +5,8 @@
 // >>values
 
 typedef struct spyi_message_value {
-    uint32_t dtype;         // spy_dtype, or SPYI_PRINT_STRING
-    uint32_t rows, columns; // rows 0: no matrix; columns 0: a scalar
+    uint32_t dtype;         // a spy_dtype, or SPYI_PRINT_STRING
+    uint32_t rows, columns; // `rows` is 0 unless the value is a matrix; `columns` is 0 for a scalar
     const uint32_t *words;
 } spyi_message_value;
 
@@ -14,7 +14,7 @@ static uint32_t spyi_message_words_of(uint32_t dtype) {
     return dtype == SPY_DTYPE_INT64 || dtype == SPY_DTYPE_UINT64 || dtype == SPY_DTYPE_FLOAT64 ? 2 : 1;
 }
 
-// Finds value number `index` (from 0) of a record; false if there is none.
+// Finds value number `index` (from 0) of a record; false means that there is none.
 static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t index,
                               spyi_message_value *out) {
     for (uint32_t at = 2; at < count; index--) {
@@ -44,16 +44,16 @@ static bool spyi_message_is_float(uint32_t dtype) {
 // >>formats: [[fill]align][sign][#][0][width][.precision][type]
 
 typedef struct spyi_message_spec {
-    char fill, align, sign, type; // 0 if not given
+    char fill, align, sign, type; // 0 means that the format does not give it
     bool alternate;
-    int width, precision; // -1 if not given
+    int width, precision; // -1 means that the format does not give it
 } spyi_message_spec;
 
 static bool spyi_message_is_align(char c) {
     return c == '<' || c == '>' || c == '^' || c == '=';
 }
 
-// Reads a number of at most three digits, 0 without digits; -1 means that it is longer.
+// Reads a number of at most three digits, which is 0 without digits; -1 means that it is longer.
 static int spyi_message_number(const char **at, const char *end) {
     int value = 0;
     for (int digits = 0; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
@@ -172,7 +172,7 @@ static void spyi_message_float(const spyi_message_spec *spec, double value, bool
         snprintf(buffer, sizeof buffer - 1, form, spec->precision < 0 ? 6 : spec->precision, value);
     }
     for (char *c = buffer; *c; c++)
-        if (*c == ',') *c = '.'; // a decimal point of the program's locale
+        if (*c == ',') *c = '.'; // this is the decimal point of the program's locale
     if (percent) strcat(buffer, "%");
     if (number && bits >> 63) prefix[0] = '-';
     else if (spec->sign == '+' || spec->sign == ' ') prefix[0] = spec->sign;
@@ -294,7 +294,7 @@ SPYI_FN void spyi_print_format(const uint32_t *record, uint32_t count, const spy
         if (format[1] == *format) { // a doubled brace stands for one
             spyi_text_add_n(out, format, 1);
             format += 2;
-        } else if (!end) { // a single brace without its partner
+        } else if (!end) { // a single brace without its partner is an error
             spyi_text_add_n(out, format++, 1);
         } else {
             spyi_message_field(format + 1, end, record, count, literals, &next, out);

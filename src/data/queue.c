@@ -23,7 +23,7 @@ spy_submit_id spy_flush(spy_device *device) {
 static spy_status spyi_wait(spy_device *device, const char *function, spy_submit_id id, uint64_t timeout_ns) {
     spyi_text error = { NULL, 0, 0 };
     spy_status status = spyi_wait_for(device->gpu, id, timeout_ns, false, &error);
-    if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // not a failure, so not reported
+    if (status == SPY_ERROR_NOT_READY) spyi_text_free(&error); // this is not a failure, so it is not reported
     else if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
     if (status != SPY_OK) return status;
     spyi_images_free_finished(device);
@@ -73,7 +73,7 @@ spy_status spy_trim(spy_device *device) {
     if (entered != SPY_OK) return entered;
     spy_status status = spyi_wait(device, "spy_trim", device->base->open, UINT64_MAX);
     if (status == SPY_ERROR_NOT_READY && !device->base->recording)
-        status = SPY_OK; // fine: the pool keeps what recordings use
+        status = SPY_OK; // the pool keeps the memory that recordings use, so this is no failure
     if (status == SPY_OK) spyi_pool_trim(device);
     spyi_leave(device);
     return status;

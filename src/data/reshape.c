@@ -60,7 +60,7 @@ static int spyi_reshape_strides(const spy_tensor *t, const spy_shape *shape, spy
         i = i_end;
         j = j_end;
     }
-    return -1; // sizes of 1 that are left keep their row-major strides
+    return -1; // dimensions of size 1 that are left keep their row-major strides
 }
 
 spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
@@ -101,7 +101,7 @@ spy_tensor *spy_create_reshape(spy_tensor *tensor, spy_shape shape) {
 // >>other element types
 
 // Converts the strides of all dimensions but the last to elements of another size. Returns the dimension
-// whose stride cannot be converted; -1 if there is none.
+// whose stride cannot be converted; -1 means that all can.
 static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_size) {
     for (uint32_t i = 0; i + 1 < view->strides.rank; i++) {
         int64_t bytes = view->strides.dims[i] * from_size;
@@ -111,7 +111,8 @@ static int spyi_scale_strides(spy_tensor *view, int64_t from_size, int64_t to_si
     return -1;
 }
 
-// Sets the view's shape and strides for elements of `type`, or appends to `why` why there is no such view.
+// Sets the view's shape and strides for elements of `type`, or appends to `why` the reason why there is no
+// such view.
 static void spyi_retype(const spy_tensor *tensor, const spyi_type *type, spy_tensor *view, spyi_text *why) {
     int64_t from = (int64_t)spyi_type_device_stride(tensor->type),
             to = (int64_t)spyi_type_device_stride(type);
@@ -186,12 +187,12 @@ spy_tensor *spy_create_view_as(spy_tensor *tensor, const char *type_name, spy_mo
 
 // A walk over the scalars of a struct, which must all have one dtype and follow each other without gaps.
 typedef struct spyi_flat_walk {
-    const spyi_type *scalar; // type of the first scalar; NULL means none yet
-    spyi_text first;         // path of the first scalar
+    const spyi_type *scalar; // the type of the first scalar; NULL means that there was none yet
+    spyi_text first;         // the path of the first scalar
     spyi_text path;
-    size_t next;   // device offset at which the next scalar must lie, bytes
-    int64_t count; // scalars so far
-    spyi_text why; // why there is no flat view; empty: no reason yet
+    size_t next;   // the device offset in bytes at which the next scalar must lie
+    int64_t count; // counts the scalars so far
+    spyi_text why; // the reason why there is no flat view; empty means that there is no reason yet
 } spyi_flat_walk;
 
 static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_walk *w) {
@@ -228,8 +229,8 @@ static void spyi_flat_scalars(const spyi_type *type, size_t offset, spyi_flat_wa
     }
 }
 
-// Appends the dimensions of one element, with strides in bytes, and returns its scalar type; NULL, and then
-// `why` says why not.
+// Appends the dimensions of one element, with strides in bytes, and returns its scalar type. NULL means that
+// there is no flat view; `why` then says why not.
 static const spyi_type *spyi_flatten(const spyi_type *type, spy_shape *shape, spy_shape *strides,
                                      spyi_text *why) {
     while (type->element || type->kind == SPYI_TYPE_STRUCT) {

@@ -7,7 +7,7 @@
 
 typedef struct spyi_resource spyi_resource;
 
-// One kind of resource.
+// The functions that one kind of resource has.
 typedef struct spyi_resource_kind {
     const char *name;
     void (*unused)(spy_device *device, spyi_resource *resource); // called when the last reference has gone
@@ -16,15 +16,16 @@ typedef struct spyi_resource_kind {
 // The first member of every resource.
 struct spyi_resource {
     const spyi_resource_kind *kind;
-    uint64_t write_submit; // batch of the last write: a read back waits for it
-    uint64_t use_submit;   // batch of the last use: freeing waits for it
+    uint64_t write_submit; // the batch of the last write, for which a read back waits
+    uint64_t use_submit;   // the batch of the last use, for which freeing waits
     // The batch of the last use in an engine's command buffer; until that is reported as executed, the memory
-    // is not used again. 0 if there is none. SPYI_HELD_ALWAYS once captured work has used the resource.
+    // is not used again. 0 means that there is none. SPYI_HELD_ALWAYS means that captured work has used the
+    // resource.
     uint64_t held_submit;
     int32_t references; // held by tensors, command lists and others; guarded by the device's turns
 };
 
-#define SPYI_HELD_ALWAYS UINT64_MAX // until the device is released
+#define SPYI_HELD_ALWAYS UINT64_MAX // means held until the device is released
 
 // Returns whether recorded or captured work may still use the resource.
 static inline bool spyi_is_held(const spyi_resource *resource, uint64_t held_from) {
@@ -44,7 +45,7 @@ static inline void spyi_resource_release(spy_device *device, spyi_resource *reso
 typedef struct spyi_use {
     spyi_resource *resource;
     uint64_t begin, end;
-    uint32_t how; // SPYI_USE_*
+    uint32_t how; // a combination of SPYI_USE_*
 } spyi_use;
 
 static inline spyi_use spyi_use_of(spyi_resource *resource, uint64_t begin, uint64_t end, uint32_t how) {
@@ -64,19 +65,20 @@ static inline uint32_t spyi_how(bool reads, bool writes) {
 
 // The state of one sub-resource: one layer of one level.
 typedef struct spyi_texture_part {
-    uint32_t how;                     // the last use, which determines the layout; 0 if not used yet
-    uint64_t read_epoch, write_epoch; // epochs of its last read and write
+    uint32_t how;                     // the last use, which determines the layout; 0 means not used yet
+    uint64_t read_epoch, write_epoch; // the epochs of the part's last read and last write
 } spyi_texture_part;
 
 typedef struct spyi_texture {
-    spyi_resource resource; // first
+    spyi_resource resource; // must be the first member
     uint64_t handle;
     uint32_t levels, layers;
-    uint32_t format; // spy_format, for transitions
+    uint32_t format; // a spy_format, for transitions
     spyi_texture_part *parts;
 } spyi_texture;
 
-// Allocates the parts of a texture whose handle, levels, layers and format are set. false when out of memory.
+// Allocates the parts of a texture whose handle, levels, layers and format are set. Returns false when out of
+// memory.
 SPYI_FN bool spyi_texture_track(spy_device *device, spyi_texture *texture);
 SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 
@@ -86,22 +88,23 @@ SPYI_FN void spyi_texture_untrack(spy_device *device, spyi_texture *texture);
 // `untracked` the work may also use memory that `uses` does not list. The returned transitions are valid
 // until the next call.
 SPYI_FN spyi_before spyi_take_uses(spy_device *device, const spyi_use *uses, uint32_t count, bool untracked);
-// What spyi_take_noted_uses() has noted of uses that are made again and again. Zero: nothing.
+// The notes that spyi_take_noted_uses() keeps of uses that are made again and again. All zero means that
+// nothing was noted.
 typedef struct spyi_noted_uses {
-    uint64_t epoch, submit; // of the last work with them
+    uint64_t epoch, submit; // the epoch and batch of the last work with these uses
 } spyi_noted_uses;
 // Like spyi_take_uses(), for the uses of work that is made again and again, on memory only. The uses from `from` up
 // to `to` contain each use that writes, and each that was not the same in the last call with this `noted`. Returns
 // whether a barrier must come before the work.
 SPYI_FN bool spyi_take_noted_uses(spy_device *device, const spyi_use *uses, uint32_t count,
                                   const spyi_use *from, const spyi_use *to, spyi_noted_uses *noted);
-// To be called when the work of spyi_take_uses() was recorded, with its status.
+// Call this function when the work of spyi_take_uses() was recorded, with the status of the recording.
 SPYI_FN void spyi_uses_done(spy_device *device, const spyi_before *before, bool untracked, spy_status status);
 // Like spyi_uses_done(), for work that uses listed buffers only.
 SPYI_FN void spyi_barrier_done(spy_device *device, bool barrier, spy_status status);
-// For work in several batches: moves its uses to the open one, the last of these.
+// Moves the uses of work in several batches to the open batch, which is the last of these.
 SPYI_FN void spyi_note_batch(spy_device *device, const spyi_use *uses, uint32_t count);
-// After work that failed: takes back the layout changes that `before` noted.
+// Takes back the layout changes that `before` noted, after work that failed.
 SPYI_FN void spyi_transitions_failed(const spyi_before *before, const spyi_use *uses, uint32_t count);
 
 #endif // SPYI_RESOURCE_H

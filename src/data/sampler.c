@@ -2,7 +2,7 @@
 #include "data/texture.h"
 #include "data/device.h"
 
-// Takes the desc over, with every DEFAULT replaced by what it stands for.
+// Takes the desc over, and replaces every DEFAULT by the value that it stands for.
 static spy_status spyi_check_sampler_desc(const spy_sampler_desc *d, spy_sampler_desc *out,
                                           spyi_text *error) {
     const char *problem = SPYI_DESC_PROBLEM(spy_sampler_desc, d);
@@ -13,7 +13,7 @@ static spy_status spyi_check_sampler_desc(const spy_sampler_desc *d, spy_sampler
     }
     spy_filter *filters[3] = { &out->min_filter, &out->mag_filter, &out->mip_filter };
     spy_address_mode *modes[3] = { &out->address_u, &out->address_v, &out->address_w };
-    if (d) { // member by member: the padding stays zero, since descs are compared as bytes
+    if (d) { // copies member by member, so that the padding stays zero, since descs are compared as bytes
         out->min_filter = d->min_filter, out->mag_filter = d->mag_filter, out->mip_filter = d->mip_filter;
         out->address_u = d->address_u, out->address_v = d->address_v, out->address_w = d->address_w;
         out->compare = d->compare;
@@ -116,7 +116,7 @@ spy_sampler *spy_create_sampler(spy_device *device, const spy_sampler_desc *desc
 uint64_t spy_sampler_native(spy_sampler *sampler) {
     if (spyi_enter(sampler, SPYI_KIND_SAMPLER, "spy_sampler_native") != SPY_OK) return 0;
     bool vulkan = strcmp(sampler->object.device->backend->name, "vulkan") == 0;
-    uint64_t handle = vulkan ? sampler->handle : 0; // others keep what they like there
+    uint64_t handle = vulkan ? sampler->handle : 0; // other backends keep data of their own in this member
     spyi_leave(sampler);
     return handle;
 }

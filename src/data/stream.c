@@ -72,7 +72,8 @@ SPYI_FN uint32_t spyi_stream_enum(spyi_stream *r, uint32_t v, uint32_t count) {
 }
 
 SPYI_FN void spyi_stream_text(spyi_stream *r, char **v) {
-    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // bytes with the NUL; 0 stands for NULL
+    uint32_t size = r->out && *v ? (uint32_t)strlen(*v) + 1 : 0; // the number of bytes with the NUL; 0 stands
+                                                                 // for NULL
     spyi_stream_u32(r, &size);
     if (r->out) {
         if (size) spyi_stream_raw(r, *v, size);

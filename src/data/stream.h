@@ -6,24 +6,25 @@
 #include "data/type.h"
 
 typedef struct spyi_stream {
-    spyi_text *out;    // where fields are written; NULL means that fields are read
+    spyi_text *out;    // the text to which fields are written; NULL means that fields are read
     const uint8_t *at; // next byte to read
     size_t left;
     spy_status status; // after a failure all fields read as 0, and `problem` says why
     spyi_text problem;
-    const char *name;        // what the bytes are, for messages: "recipe"
+    const char *name;        // names the bytes in messages: "recipe"
     spyi_types *table;       // the device's type table
     const spyi_type **types; // the types by their number in the stream, in the order of first use
     uint32_t type_count, type_capacity;
-    bool any_struct;  // a struct whose name the table has with other fields is made, and not refused
+    bool any_struct;  // tells whether a struct whose name the table has with other fields is made instead of
+                      // refused
     uint32_t depth;   // nesting of types within types
-    const void *user; // what the functions that read it need: the call's values, for a recipe
+    const void *user; // data that the functions reading the stream need: the call's values, for a recipe
 } spyi_stream;
 
 // stream.c
 SPYI_FN void spyi_stream_fail(spyi_stream *r, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
 SPYI_FN void spyi_stream_damaged(spyi_stream *r, const char *what);
-// Reading: fails with `what` unless `good`. Returns true when nothing has failed so far.
+// Reading fails with `what` unless `good` is true. Returns true when nothing has failed so far.
 SPYI_FN bool spyi_stream_expect(spyi_stream *r, bool good, const char *what);
 SPYI_FN void spyi_stream_raw(spyi_stream *r, void *bytes, size_t size);
 SPYI_FN void spyi_stream_u8(spyi_stream *r, uint8_t *v);
@@ -31,16 +32,18 @@ SPYI_FN void spyi_stream_bool(spyi_stream *r, bool *v);
 SPYI_FN void spyi_stream_u16(spyi_stream *r, uint16_t *v);
 SPYI_FN void spyi_stream_u32(spyi_stream *r, uint32_t *v);
 SPYI_FN void spyi_stream_u64(spyi_stream *r, uint64_t *v);
-SPYI_FN void spyi_stream_dims(spyi_stream *r, int64_t *dims);                  // SPY_MAX_RANK numbers
-SPYI_FN uint32_t spyi_stream_enum(spyi_stream *r, uint32_t v, uint32_t count); // a number below `count`
-SPYI_FN void spyi_stream_text(spyi_stream *r, char **v);                       // NULL stays NULL
-SPYI_FN void spyi_stream_bytes(spyi_stream *r, spyi_text *v); // the bytes as they are; when reading, `v` must
-                                                              // be empty
-// A list's length, at most `most`. Reading also allocates *items, zeroed. Each item takes at least one byte
-// of the stream.
+SPYI_FN void spyi_stream_dims(spyi_stream *r, int64_t *dims); // writes or reads SPY_MAX_RANK numbers
+// writes or reads a number below `count`
+SPYI_FN uint32_t spyi_stream_enum(spyi_stream *r, uint32_t v, uint32_t count);
+SPYI_FN void spyi_stream_text(spyi_stream *r, char **v);      // writes or reads a text; NULL stays NULL
+SPYI_FN void spyi_stream_bytes(spyi_stream *r, spyi_text *v); // writes or reads the bytes unchanged; when
+                                                              // reading, `v` must be empty
+// Writes or reads a list's length, which is at most `most`. Reading also allocates *items, zeroed. Each item
+// takes at least one byte of the stream.
 SPYI_FN void spyi_stream_list(spyi_stream *r, uint32_t *count, uint32_t most, void **items, size_t item_size);
 
 // stream_type.c
-SPYI_FN void spyi_stream_type(spyi_stream *r, const spyi_type **type); // NULL stays NULL
+SPYI_FN void spyi_stream_type(spyi_stream *r, const spyi_type **type); // writes or reads a type; NULL stays
+                                                                       // NULL
 
 #endif // SPYI_DATA_STREAM_H

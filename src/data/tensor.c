@@ -4,7 +4,8 @@
 
 // >>shapes
 
-// The sizes other than 0 must not overflow for an empty shape either, since its strides are their products.
+// Returns -1 for too many elements. The product of the sizes other than 0 must not overflow for an empty
+// shape either, since its strides are products of sizes.
 SPYI_FN int64_t spyi_shape_count(const spy_shape *shape) {
     int64_t count = 1;
     bool empty = false;
@@ -92,7 +93,7 @@ SPYI_FN void spyi_tensor_measure(spy_tensor *tensor) {
 
 // >>headers
 
-// So many released headers are kept, so that a use after release can still be recognised.
+// The number of released headers that are kept, so that a use after release can still be recognised.
 #define SPYI_DEAD_TENSORS 1024
 
 SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device) {
@@ -252,8 +253,8 @@ SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *modul
     return found;
 }
 
-// Checks desc.like and takes what the desc leaves to it: the shape, and the element type, else *type is NULL.
-// false means that the error has been reported.
+// Checks desc.like and takes from it the shape and the element type that the desc leaves open; without a type
+// *type is NULL. false means that the error has been reported.
 static bool spyi_desc_like(spy_device *device, const spy_tensor_desc *desc, const char *function,
                            spy_shape *shape, const spyi_type **type) {
     *shape = desc->shape;

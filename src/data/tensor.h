@@ -10,24 +10,27 @@ struct spy_tensor {
     spyi_storage *storage;
     uint64_t serial; // unique on the device; a tensor that points to other storage gets a new one
     uint64_t
-        like; // spyi_launch_leaf.like of the last leaf that the tensor was found to repeat; 0 if none was
-    const spyi_type *type;           // of one element
-    spy_shape shape, strides;        // strides in elements; dims beyond the rank are 0
-    uint64_t offset_bytes;           // of element 0 in the storage
-    uint64_t begin_bytes, end_bytes; // first and end byte of all elements; equal without elements
-    int64_t element_count;           // the geometry, compared as bytes, is `shape` to here
+        like; // the spyi_launch_leaf.like of the last leaf that the tensor was found to repeat; 0 means none
+    const spyi_type *type;           // the type of one element
+    spy_shape shape, strides;        // strides count elements; dims beyond the rank are 0
+    uint64_t offset_bytes;           // the offset of element 0 in the storage
+    uint64_t begin_bytes, end_bytes; // the first and the end byte of all elements; both are equal without
+                                     // elements
+    int64_t element_count;           // the geometry, which is compared as bytes, is `shape` up to this member
     bool contiguous;
-    const char *label;           // a copy of desc.label; NULL if there is none
-    spy_tensor *previous, *next; // in device.tensors; `next` also in its list of released headers
-    spy_tensor *grads[2];        // by SPYI_GRAD_*: one reference each; NULL if there is none
-    int64_t grad_shift[2];       // for a view being made: bytes from its elements to their gradients
-    const spyi_type *grad_type;  // for a view being made: the parent's element type
-    bool grads_follow;           // for a view being made: measuring it makes views of `grads`
-    bool listed;                 // kernels may find its bytes by `number`: the 8 bytes of a DescriptorHandle
+    const char *label;           // a copy of desc.label; NULL means that there is none
+    spy_tensor *previous, *next; // links of the list device.tensors; `next` also links the list of released
+                                 // headers
+    spy_tensor *grads[2];  // gradients by SPYI_GRAD_*, with one reference each; NULL means that there is none
+    int64_t grad_shift[2]; // set while a view is made: the bytes from its elements to their gradients
+    const spyi_type *grad_type; // set while a view is made: the parent's element type
+    bool grads_follow;          // set while a view is made: measuring the view makes views of `grads`
+    bool listed;                // kernels may find its bytes by `number`: the 8 bytes of a DescriptorHandle
     uint64_t number;
     spy_tensor
-        *sums; // for a gradient: exact sums for deterministic calls, uint4 each, zero between calls; or NULL
-    bool has_sums; // these are in device.summed
+        *sums; // exact sums of a gradient for deterministic calls, one uint4 for each number, zero between
+               // calls; or NULL
+    bool has_sums; // the sums are in device.summed
 };
 
 // A gradient of floats and its exact sums, to which the call in progress adds. *noted tells whether they are
@@ -42,15 +45,15 @@ typedef struct spyi_summed {
 enum { SPYI_GRAD_IN, SPYI_GRAD_OUT };
 
 // >>tensor.c
-// Takes the tensor out of device.tensors; to be called before spyi_tensor_free().
+// Takes the tensor out of device.tensors; call it before spyi_tensor_free().
 SPYI_FN void spyi_tensor_unlink(spy_tensor *tensor);
 // Returns a new header with reference 1 and no storage; NULL when out of memory.
 SPYI_FN spy_tensor *spyi_tensor_new(spy_device *device);
-SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // at reference 0, inside the device
+SPYI_FN void spyi_tensor_free(spy_tensor *tensor); // is called at reference 0, inside the device
 SPYI_FN void spyi_tensors_attach(spy_device *device);
-SPYI_FN void spyi_tensors_free_all(spy_device *device); // at the device's release
-// Returns a contiguous tensor on memory of its own, which is not set; NULL, and then `error` and *status say
-// why.
+SPYI_FN void spyi_tensors_free_all(spy_device *device); // is called at the device's release
+// Returns a contiguous tensor on memory of its own, which is not set. NULL means failure; `error` and *status
+// then say why.
 SPYI_FN spy_tensor *spyi_tensor_make(spy_device *device, const spyi_type *type, const spy_shape *shape,
                                      const char *label, spyi_text *error, spy_status *status);
 // Gives back the number of the tensor's handle (handle.c), if it has one.
@@ -70,11 +73,11 @@ SPYI_FN int64_t spyi_shape_count(const spy_shape *shape);
 // Returns whether no size is negative and the elements take at most SPYI_MOST_BYTES in host and in device
 // layout.
 SPYI_FN bool spyi_shape_holds(const spy_shape *shape, const spyi_type *type);
-// Appends why spyi_shape_holds() returned false and returns the status. `name` is the shape's, as in
-// "desc.shape".
+// Appends the reason why spyi_shape_holds() returned false and returns the status. `name` is the shape's, as
+// in "desc.shape".
 SPYI_FN spy_status spyi_fail_too_large(const spy_shape *shape, const spyi_type *type, const char *name,
                                        spyi_text *error);
-SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // "(480, 640)"
+SPYI_FN void spyi_shape_text(const spy_shape *shape, spyi_text *out); // appends a text such as "(480, 640)"
 // Returns the element type that a desc asks for by `dtype` or by the name `type`; NULL means that the error
 // has been reported under `function`.
 SPYI_FN const spyi_type *spyi_element_type(spy_device *device, spy_module *module, spy_dtype dtype,
@@ -91,8 +94,8 @@ SPYI_FN spy_status spyi_check_elements(spy_tensor *tensor, const char *function,
                                        int64_t count);
 
 // >>tensor_overlap.c
-// Returns whether two elements of the tensor can share bytes. Exact for slices, transposes and broadcasts;
-// for stranger strides it may return true though no elements share any.
+// Returns whether two elements of the tensor can share bytes. The answer is exact for slices, transposes and
+// broadcasts; for stranger strides it may be true though no elements share any.
 SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *tensor);
 // Returns whether an element of `a` can share bytes with an element of `b`.
 SPYI_FN bool spyi_tensors_overlap(const spy_tensor *a, const spy_tensor *b);
@@ -105,12 +108,13 @@ static inline bool spyi_tensors_may_overlap(const spy_tensor *a, const spy_tenso
 // Copies elements first .. first + count, in row-major order, to or from packed host memory in C's layout.
 SPYI_FN spy_status spyi_tensor_move(spy_tensor *tensor, int64_t first, int64_t count, void *data, bool upload,
                                     spyi_text *error);
-SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error); // all elements
+// reads all elements
+SPYI_FN spy_status spyi_tensor_download(spy_tensor *tensor, void *data, spyi_text *error);
 SPYI_FN spy_status spyi_tensor_upload(spy_tensor *tensor, const void *data, spyi_text *error);
 // A grid of a tensor's elements from its first one on. It may have two dimensions for each one of the tensor.
 typedef struct spyi_box {
     uint32_t rank;
-    int64_t dims[2 * SPY_MAX_RANK], strides[2 * SPY_MAX_RANK]; // strides in elements
+    int64_t dims[2 * SPY_MAX_RANK], strides[2 * SPY_MAX_RANK]; // strides count elements
 } spyi_box;
 SPYI_FN spy_status spyi_tensor_download_box(spy_tensor *tensor, const spyi_box *box, void *data,
                                             spyi_text *error);
@@ -128,8 +132,8 @@ SPYI_FN spy_status spyi_tensor_repeat(spy_tensor *tensor, const void *element, s
 // Returns a view with the type, shape, strides and offset of `parent`; the caller changes these and then
 // calls spyi_tensor_measure(). NULL means that the error has been reported.
 SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function);
-// Makes the view that spy_create_view() makes of elements of `type`; desc->type and ->module are not looked at, and
-// the ranks have been checked. NULL: the error has been reported.
+// Makes the view that spy_create_view() makes of elements of `type`; desc->type and ->module are not looked
+// at, and the ranks have been checked. NULL means that the error has been reported.
 SPYI_FN spy_tensor *spyi_view_as(spy_tensor *tensor, const spyi_type *type, const spy_view_desc *desc,
                                  const char *function);
 
@@ -154,14 +158,15 @@ SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
 // could not be zeroed are returned, too.
 SPYI_FN spy_tensor *spyi_sums_make(spy_device *device, const spy_shape *shape, spyi_text *error,
                                    spy_status *status);
-// Notes that the call in progress adds to these sums of a gradient, unless it is noted; forgets it again.
+// spyi_sums_note() notes that the call in progress adds to these sums of a gradient, unless it is noted;
+// spyi_sums_forget() removes the note.
 SPYI_FN void spyi_sums_note(spy_device *device, spy_tensor *grad, spy_tensor *sums, bool *noted);
 SPYI_FN void spyi_sums_forget(spy_device *device, const bool *noted);
 // Makes the exact sums of a gradient, unless it has them, and notes them. Returns false with a reason in `error`.
 SPYI_FN bool spyi_sums_use(spy_tensor *grad, spyi_text *error);
 // Releases the exact sums of a gradient.
 SPYI_FN void spyi_sums_drop(spy_tensor *grad);
-// makes `tensor` use the gradients of `from`
+// Makes `tensor` use the gradients of `from`.
 SPYI_FN void spyi_gradients_share(spy_tensor *tensor, const spy_tensor *from);
 
 #endif // SPYI_TENSOR_H

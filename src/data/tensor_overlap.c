@@ -18,7 +18,7 @@ static uint64_t spyi_stride_bytes(const spy_tensor *t, uint32_t dim) {
 
 SPYI_FN bool spyi_tensor_overlaps_itself(const spy_tensor *t) {
     if (t->contiguous || t->element_count < 2) return false;
-    // Bytes covered by the dimensions with smaller strides.
+    // Counts the bytes that the dimensions with smaller strides cover.
     uint64_t covered = spyi_type_device_stride(t->type);
     bool done[SPY_MAX_RANK] = { false };
     for (uint32_t n = 0; n < t->shape.rank; n++) {

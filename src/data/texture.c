@@ -47,8 +47,8 @@ static void spyi_image_unused(spy_device *device, spyi_resource *resource) {
 
 static const spyi_resource_kind spyi_image_resource = { "texture", spyi_image_unused };
 
-// Makes the image; when the device's memory runs out, waits for the work of released images, gives cached memory
-// back and tries once more.
+// Makes the image. When the device's memory runs out, waits for the work of released images, gives cached
+// memory back and tries once more.
 static spy_status spyi_image_create(spy_device *device, const spyi_image_desc *desc, const char *label,
                                     spyi_image *image, spyi_text *error) {
     const spyi_image_functions *images = device->backend->images;
@@ -99,7 +99,7 @@ static spyi_texture_image *spyi_image_new(spy_device *device, const spyi_image_d
 
 // >>textures
 
-// Of a format with depth and stencil, shaders read only the depth.
+// Shaders read only the depth of a format with depth and stencil.
 SPYI_FN const spyi_type *spyi_format_texel(spyi_types *types, uint32_t format) {
     const spy_format_info *info = spyi_format(format);
     if (!info) return NULL;
@@ -457,7 +457,7 @@ static spy_status spyi_view_part(const spy_texture_view_desc *d, spyi_image_view
                       d->layer, part->layer_count);
         return SPY_ERROR_OUT_OF_RANGE;
     }
-    // the view has the texture's type
+    // the view keeps the texture's type
     if (!d->layer_count || part->type == SPY_TEXTURE_TYPE_3D) return SPY_OK;
     if (cube && part->layer_count % 6 == 0) {
         part->array = part->layer_count > 6;
@@ -579,7 +579,8 @@ uint32_t spy_format_support(spy_device *device, spy_format format) {
 
 // >>uses
 
-// Images that may be stored to are always in the layout for that when a shader has them.
+// Returns the SPYI_USE_* flags of a use. Images that may be stored to are always in the layout for stores
+// when a shader uses them.
 static uint32_t spyi_texture_how(const spyi_texture_image *image, uint32_t how) {
     bool stored = (how & SPYI_USE_SAMPLED) && (image->desc.usage & SPY_TEXTURE_USAGE_STORED);
     return stored ? (how & ~(uint32_t)SPYI_USE_SAMPLED) | SPYI_USE_STORED : how;
@@ -611,7 +612,8 @@ SPYI_FN uint32_t spyi_texture_uses(const spy_texture *t, uint32_t how, spyi_use 
 
 // >>views for shaders
 
-// A stored view has one level. The faces of a cube are stored as layers.
+// Returns the part of the image that a shader sees. A stored view has one level, and the faces of a cube are
+// stored as layers.
 static spyi_image_view_desc spyi_shader_part(const spy_texture *t, bool stored) {
     spyi_image_view_desc desc = t->part; // copied with its padding, which is zero
     desc.stored = stored;
@@ -624,7 +626,8 @@ static spyi_image_view_desc spyi_shader_part(const spy_texture *t, bool stored) 
     return desc;
 }
 
-// Returns the image's view of that part, which is made if there is none; 0, and then `error` says why.
+// Returns the image's view of that part, which is made if there is none. 0 means failure; `error` then says
+// why.
 static uint64_t spyi_image_view(spy_device *device, spyi_texture_image *image,
                                 const spyi_image_view_desc *desc, uint64_t sampler, spyi_text *error) {
     spyi_shader_view *view = image->views;

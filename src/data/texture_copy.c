@@ -23,9 +23,9 @@ static spyi_texture_sink spyi_texture_queue(spy_device *device) {
 
 // The sizes of rows and slices of a box of texels without gaps.
 typedef struct spyi_texel_sizes {
-    uint64_t row, slice; // bytes of a row of blocks, and of a slice
-    uint32_t rows;       // rows of blocks in a slice
-    uint32_t slices;     // slices of all layers
+    uint64_t row, slice; // the bytes of a row of blocks, and of a slice
+    uint32_t rows;       // the number of rows of blocks in a slice
+    uint32_t slices;     // the number of slices of all layers
 } spyi_texel_sizes;
 
 static spyi_texel_sizes spyi_box_sizes(uint32_t format, const spyi_image_box *box) {
@@ -131,7 +131,7 @@ static uint64_t spyi_texel_alignment(uint32_t format) {
 // A block of the pool with room for texels at an aligned place.
 typedef struct spyi_texel_block {
     spyi_storage *storage;
-    uint64_t at, size; // bytes from the storage's start
+    uint64_t at, size; // both are bytes; `at` counts from the storage's start
 } spyi_texel_block;
 
 static spy_status spyi_take_texel_block(spy_device *device, spyi_memory memory, uint32_t format,
@@ -181,9 +181,9 @@ static spy_status spyi_record_texels(const spyi_texture_sink *sink, bool to_imag
 
 // >>host memory
 
-#define SPYI_TEXEL_PIECE ((uint64_t)64 << 20) // bytes of a large transfer that go through one block
-#define SPYI_TEXEL_READBACK                                                                                  \
-    ((uint64_t)1 << 20) // reads up to this size go to host memory without a staging copy
+#define SPYI_TEXEL_PIECE ((uint64_t)64 << 20) // the bytes of a large transfer that go through one block
+// The most bytes of a read that is small. Reads up to this size go to host memory without a staging copy.
+#define SPYI_TEXEL_READBACK ((uint64_t)1 << 20)
 
 // Cuts the next piece off the box: whole layers or slices, or rows of one. *box becomes the rest; its layer_count is 0
 // at the end. `whole` is the box at the beginning.
@@ -200,7 +200,7 @@ static spyi_image_box spyi_next_piece(uint32_t format, const spyi_image_box *who
         return piece;
     }
     piece.layer_count = 1;
-    if (slices >= 1) { // whole slices of a 3-D texture
+    if (slices >= 1) { // the piece is whole slices of a 3-D texture
         if (piece.depth > slices) piece.depth = (uint32_t)slices;
     } else {
         piece.depth = 1;
@@ -392,7 +392,8 @@ static spy_status spyi_copy_block(const spyi_texture_sink *sink, bool to_block, 
     return sink->record(sink->object, &copy.work, uses, 2, error);
 }
 
-// Copies through a block, since the tensor's bytes begin where texels cannot. The bytes between rows stay.
+// Copies through a block, since the tensor's bytes begin where texels cannot. The bytes between rows are not
+// changed.
 static spy_status spyi_copy_misaligned(const spyi_texture_sink *sink, bool to_texture, const spy_texture *t,
                                        const spyi_image_box *box, const spy_tensor *tensor, uint64_t begin,
                                        uint64_t size, uint64_t row_pitch, spyi_text *error) {
@@ -474,14 +475,14 @@ static spy_status spyi_record_image_copy(const spyi_texture_sink *sink, spy_text
     uses[0] = spyi_box_use(to, to_box, SPYI_USE_WRITES);
     uses[1] = spyi_box_use(from, from_box, SPYI_USE_READS);
     if (!spyi_image_copies_within(&work)) return sink->record(sink->object, &work.work, uses, 2, error);
-    uses[0].how |= SPYI_USE_READS; // source and target need one layout; their layers overlap, so that they
-                                   // are one range
+    uses[0].how |= SPYI_USE_READS; // source and target need one layout; their layers overlap, so that one
+                                   // range covers them
     if (uses[1].begin < uses[0].begin) uses[0].begin = uses[1].begin;
     if (uses[1].end > uses[0].end) uses[0].end = uses[1].end;
     return sink->record(sink->object, &work.work, uses, 1, error);
 }
 
-// A size of 0 in one region becomes the size in the other region.
+// Makes a size of 0 in one region the size of the other region.
 static void spyi_share_size(uint32_t *a, uint32_t *b) {
     if (*a == 0) *a = *b;
     if (*b == 0) *b = *a;
@@ -634,8 +635,8 @@ static spy_status spyi_record_blit(const spyi_texture_sink *sink, spy_texture *t
     return sink->record(sink->object, &work.work, uses, 2, error);
 }
 
-// Refuses a texture whose format the device cannot read, or write, in blits. `support` is the support that the
-// blit needs, `name` the parameter's name.
+// Refuses a texture whose format the device cannot read, or write, in blits. `support` says which of the two
+// the blit needs, `name` is the parameter's name.
 static spy_status spyi_check_blit_support(const spy_texture *t, const char *name, uint32_t support,
                                           spyi_text *error) {
     spy_device *device = t->object.device;

@@ -43,7 +43,7 @@ SPYI_FN bool spyi_texture_form_read(const char *name, const char *base, spyi_tex
     if (!base) {
         size_t length = strcspn(name, "<[");
         const char *begin = name, *end = name + length;
-        // the name of an array
+        // the name is that of an array
         if (name[length] == '[' || (length && name[strlen(name) - 1] == ']')) return false;
         for (const char *c = name; c < end; c++)
             if (*c == '.' || *c == ':') begin = c + 1;

@@ -6,9 +6,8 @@
 
 // >>ranges of bytes
 
-#define SPYI_BLOCKING_BYTES                                                                                  \
-    ((uint64_t)1                                                                                             \
-     << 20) // copying so many bytes to the host takes a tenth of a millisecond: desc.blocking is told of it
+// The bytes of a download that blocks. A copy to the host of so many bytes takes a tenth of a millisecond, so desc.blocking is told of it.
+#define SPYI_BLOCKING_BYTES ((uint64_t)1 << 20)
 
 static spy_status spyi_range_upload(spy_tensor *t, uint64_t begin, uint64_t end, const void *image,
                                     spyi_text *error) {
@@ -56,7 +55,7 @@ static bool spyi_box_contiguous(const spyi_box *box, uint32_t dim) {
     return true;
 }
 
-// Returns the lowest element offset of the box, and the one behind its highest.
+// Computes the lowest element offset of the box, and the one behind its highest.
 static void spyi_box_reach(const spyi_box *box, uint32_t dim, int64_t *low, int64_t *high) {
     *low = 0;
     *high = 1;

@@ -5,7 +5,7 @@
 enum { SPYI_TYPE_BUCKETS = 256 };
 
 typedef struct spyi_type_node {
-    spyi_type type; // first member, so that a type's address is its node's
+    spyi_type type; // must be the first member, so that a type's address is its node's
     struct spyi_type_node *next;
     uint64_t hash;
 } spyi_type_node;
@@ -31,7 +31,7 @@ static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar)
     return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
 }
 
-// Size and alignment of a vector. On CUDA, vectors of 2 and of 4 are aligned to their size (16 bytes at
+// Sets size and alignment of a vector. On CUDA, vectors of 2 and of 4 are aligned to their size (16 bytes at
 // most), vectors of 3 to their scalar; half3 is stored as two half2. Source: Slang's reflection for CUDA
 // (2026.12, 2026.14.1), which tests/unit/test_compiler.c checks.
 static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, uint32_t columns, size_t *size,
@@ -56,7 +56,9 @@ static bool spyi_type_same(const spyi_type *a, const spyi_type *b) {
         !spyi_type_same_text(a->name, b->name))
         return false;
     if (a->kind == SPYI_TYPE_ARRAY) return a->element == b->element && a->count == b->count;
-    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element) return false; // the T of a ConstantBuffer<T>
+    if (a->kind == SPYI_TYPE_OTHER && a->element != b->element)
+        return false; // ConstantBuffer<T> types with
+                      // different T differ
     if (a->kind != SPYI_TYPE_STRUCT && a->field_count == 0) return a->scalar == b->scalar;
     if (a->device_size != b->device_size || a->device_align != b->device_align) return false;
     for (uint32_t i = 0; i < a->field_count; ++i) {
@@ -222,7 +224,7 @@ const spyi_type *spyi_type_array(spyi_types *types, const spyi_type *element, in
                  (device_stride == 0 || (uint64_t)count <= most / device_stride);
     if (count < 0) spyi_text_add(&text, "Array<%s>", element->name);
     else spyi_text_add(&text, "Array<%s,%lld>", element->name, (long long)count);
-    if (!plain) { // unsized, empty, too large, or of something without a layout
+    if (!plain) { // the array is unsized, empty, too large, or of elements without a layout
         const spyi_type *other = spyi_type_other(types, spyi_text_str(&text));
         spyi_text_free(&text);
         return other;
@@ -370,7 +372,7 @@ static char *spyi_readable_name(spyi_types *types, const char *name) {
         } else if (pointer && strcmp(c, defaults) == 0) {
             spyi_text_add(&out, "*");
             break;
-        } else if (strncmp(c, ", DefaultDataLayout", 19) == 0) { // default argument of buffers
+        } else if (strncmp(c, ", DefaultDataLayout", 19) == 0) { // this is a default argument of buffers
             c += 18;
         } else {
             spyi_text_add_n(&out, c, 1);
@@ -623,7 +625,7 @@ static const spyi_type *spyi_type_parse_at(spyi_types *types, const char **at, i
             }
         }
         if (**at == '_' || (**at >= 'a' && **at <= 'z') || (**at >= 'A' && **at <= 'Z'))
-            return NULL; // another type, such as "float3_of_mine"
+            return NULL; // the name is that of another type, such as "float3_of_mine"
     } else if (strncmp(*at, "void", 4) == 0) {
         *at += 4;
         spyi_type_skip(at);
@@ -655,7 +657,8 @@ static void spyi_type_copy(const spyi_type *type, char *to, const char *from, si
     size_t to_step = to_device ? device : host, from_step = to_device ? host : device;
     if (count == 0) return;
     if (type->same_layout) {
-        // The last element may be shorter on the device than in C, which pads it: write nothing behind it.
+        // The last element may be shorter on the device than in C, which pads it, so nothing is written
+        // behind it.
         memcpy(to, from,
                (count - 1) * host +
                    (type->host_size < type->device_size ? type->host_size : type->device_size));

@@ -8,10 +8,10 @@
 typedef enum spyi_type_kind {
     SPYI_TYPE_VOID,
     SPYI_TYPE_SCALAR,
-    SPYI_TYPE_VECTOR, // scalar x columns
-    SPYI_TYPE_MATRIX, // scalar x rows x columns, row-major
-    SPYI_TYPE_ARRAY,  // element x count
-    SPYI_TYPE_STRUCT, // fields
+    SPYI_TYPE_VECTOR, // consists of `columns` scalars
+    SPYI_TYPE_MATRIX, // consists of `rows` x `columns` scalars, row-major
+    SPYI_TYPE_ARRAY,  // consists of `count` elements
+    SPYI_TYPE_STRUCT, // consists of fields
     SPYI_TYPE_OTHER // anything that cannot lie in memory as plain data: interfaces, resources, open generics
 } spyi_type_kind;
 
@@ -20,35 +20,38 @@ typedef struct spyi_type spyi_type;
 typedef struct spyi_field {
     const char *name;
     const spyi_type *type;
-    size_t host_offset;   // bytes, in C's layout
-    size_t device_offset; // bytes, as reflected for the target
+    size_t host_offset;   // the offset in bytes, in C's layout
+    size_t device_offset; // the offset in bytes, as reflected for the target
 } spyi_field;
 
 struct spyi_type {
     spyi_type_kind kind;
     uint32_t id; // unique in the table, from 1
-    // As Slang accepts it: "float", "vector<float,3>", "matrix<float,4,4>", "Array<float,3>", "ns.Foo<3>".
+    // The name in a form that Slang accepts: "float", "vector<float,3>", "matrix<float,4,4>",
+    // "Array<float,3>", "ns.Foo<3>".
     const char *name;
-    const char *display; // name for messages: "float3", "float4x4", "float[3]", "Foo<3>"
+    const char *display; // the name for messages: "float3", "float4x4", "float[3]", "Foo<3>"
     spy_dtype scalar;    // the scalar type of scalars, vectors and matrices
-    uint32_t rows;       // matrix: rows; else 1
-    uint32_t columns;    // vector: components; matrix: columns; else 1
-    // Array: its element; matrix: its row vector; vector: its scalar; ConstantBuffer<T>: T.
+    uint32_t rows;       // the rows of a matrix; 1 for other types
+    uint32_t columns;    // the components of a vector or columns of a matrix; 1 for other types
+    // The element of an array, the row vector of a matrix, the scalar of a vector, or the T of
+    // ConstantBuffer<T>.
     const spyi_type *element;
-    int64_t count; // array: elements
+    int64_t count; // the number of elements of an array
     const spyi_field *fields;
     uint32_t field_count;
-    size_t host_size, host_align; // C's layout, bool 1 byte
-    // The target's scalar layout, bytes. Neighbours in an array are align(size, align) apart.
+    size_t host_size, host_align; // C's layout in bytes, where a bool takes 1 byte
+    // The target's scalar layout in bytes. Neighbours in an array are align(size, align) apart.
     size_t device_size, device_align;
-    bool same_layout; // host and device bytes agree
+    bool same_layout; // host and device bytes are the same
     bool from_tensor; // an opaque struct with [FromTensor]: a tensor is given for its first field
 };
 
 typedef struct spyi_types spyi_types;
 SPYI_FN spyi_types *spyi_types_create(spyi_target target);
 SPYI_FN void spyi_types_destroy(spyi_types *types);
-SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // rules of the table's target
+SPYI_FN const spyi_rules *spyi_types_rules(const spyi_types *types); // returns the rules of the table's
+                                                                     // target
 
 // The functions below return types of the table, never NULL for valid arguments. Threads: any (the table has
 // a lock).
@@ -73,16 +76,17 @@ SPYI_FN uint64_t spyi_type_hash(const spyi_type *type);
 // An enum is a scalar with a name of its own, stored as `scalar`. Slang converts it to int implicitly, and an
 // int x to it by Name(x).
 SPYI_FN const spyi_type *spyi_type_enum(spyi_types *types, const char *name, spy_dtype scalar);
-// The element type of a tensor of "void": bytes without a type. The host sees uint8 scalars; a kernel loads
-// no element of such a tensor.
+// Returns the element type of a tensor of "void": bytes without a type. The host sees uint8 scalars; a kernel
+// loads no element of such a tensor.
 SPYI_FN const spyi_type *spyi_type_memory(spyi_types *types);
 SPYI_FN bool spyi_type_is_memory(const spyi_type *type);
 SPYI_FN const spyi_type *spyi_type_other(spyi_types *types, const char *name);
-// A struct that cannot lie in memory, because it holds a pointer or a resource. It is of kind OTHER but has
-// fields, which callers give one by one.
+// Returns the type of a struct that cannot lie in memory, because it holds a pointer or a resource. It is of
+// kind OTHER but has fields, which callers give one by one.
 SPYI_FN const spyi_type *spyi_type_opaque(spyi_types *types, const char *name, const spyi_field *fields,
                                           uint32_t count);
-// Like spyi_type_opaque(), of a struct with the attribute [FromTensor].
+// Returns the type of a struct with the attribute [FromTensor], which is otherwise like one of
+// spyi_type_opaque().
 SPYI_FN const spyi_type *spyi_type_built(spyi_types *types, const char *name, const spyi_field *fields,
                                          uint32_t count);
 // Returns whether the type is a DifferentialPair<T>. Reflection lists no fields of it; binding gives it the
@@ -100,33 +104,34 @@ SPYI_FN bool spyi_type_lies_in_structs(const spyi_type *type);
 SPYI_FN bool spyi_type_holds_pointer(const spyi_type *type);
 // Returns whether the type is a DifferentialPair, or a struct or an array with one inside.
 SPYI_FN bool spyi_type_holds_pair(const spyi_type *type);
-// An array of buffers, or of elements that hold a DifferentialPair. It is given like an opaque struct whose
-// fields are named "[0]", "[1]" and so on.
+// Returns the type of an array of buffers, or of elements that hold a DifferentialPair. It is given like an
+// opaque struct whose fields are named "[0]", "[1]" and so on.
 SPYI_FN const spyi_type *spyi_type_bound_array(spyi_types *types, const char *name, const spyi_type *element,
                                                uint32_t count);
-// T[count] of structs that hold buffers or textures, whose elements are given one by one like fields.
+// Returns the type T[count] of structs that hold buffers or textures, whose elements are given one by one
+// like fields.
 SPYI_FN const spyi_type *spyi_type_struct_array(spyi_types *types, const spyi_type *element, int64_t count);
-SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // an array of buffers only, with or without a
-                                                              // size
-// An array without a size, of buffers or ConstantBuffers: its one field "[]" stands for all elements. A
-// ConstantBuffer is then a type without parts, since the caller gives each one as a tensor.
+SPYI_FN bool spyi_type_is_bound_array(const spyi_type *type); // returns whether the type is an array of
+                                                              // buffers only, with or without a size
+// Returns the type of an array without a size, of buffers or ConstantBuffers: its one field "[]" stands for
+// all elements. A ConstantBuffer is then a type without parts, since the caller gives each one as a tensor.
 SPYI_FN const spyi_type *spyi_type_unsized(spyi_types *types, const char *name, const spyi_type *element);
 SPYI_FN bool spyi_type_is_unsized(const spyi_type *type);
 #define SPYI_UNSIZED_REFUSED                                                                                 \
     "; an array without a size needs descriptor arrays of run-time size, which this backend has not (CUDA "  \
     "does without): give it a size"
-// The type ConstantBuffer<T> or ParameterBlock<T>: of kind OTHER, with T as its element.
+// Returns the type ConstantBuffer<T> or ParameterBlock<T>, which is of kind OTHER, with T as its element.
 SPYI_FN const spyi_type *spyi_type_holder(spyi_types *types, const char *name, const spyi_type *element);
 // Returns a built-in type by its name, without the compiler: "float3", "half4x4", "uint8_t",
 // "vector<float,3>", "float[3][2]" (in C's order: 3 arrays of 2). NULL means that the name is not that of a
 // built-in type.
 SPYI_FN const spyi_type *spyi_type_parse(spyi_types *types, const char *name);
 
-// Bytes from one array element to the next on the device.
+// Returns the bytes from one array element to the next on the device.
 SPYI_FN size_t spyi_type_device_stride(const spyi_type *type);
 SPYI_FN size_t spyi_type_host_stride(const spyi_type *type);
-// Copy `count` elements between C's layout and the device's (bool widths, struct offsets). Neighbours are
-// stride apart.
+// spyi_type_to_device() and spyi_type_to_host() copy `count` elements between C's layout and the device's
+// (bool widths, struct offsets). Neighbours are `stride` apart.
 SPYI_FN void spyi_type_to_device(const spyi_type *type, void *device, const void *host, size_t count);
 SPYI_FN void spyi_type_to_host(const spyi_type *type, void *host, const void *device, size_t count);
 
@@ -135,17 +140,17 @@ SPYI_FN void spyi_type_to_host(const spyi_type *type, void *host, const void *de
 // for bool, 0 is false. Source: design.md, "Values and types".
 SPYI_FN bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type,
                                   size_t count);
-SPYI_FN uint16_t spyi_float_to_half(double value); // round to nearest even
+SPYI_FN uint16_t spyi_float_to_half(double value); // rounds to nearest even
 SPYI_FN double spyi_half_to_float(uint16_t half);
 
 // The system value (SV_...) that a parameter of a shader receives.
 typedef enum spyi_system {
     SPYI_SYSTEM_NONE,
-    SPYI_SYSTEM_THREAD, // SV_DispatchThreadID
-    SPYI_SYSTEM_GROUP,  // SV_GroupID
-    SPYI_SYSTEM_LOCAL,  // SV_GroupThreadID
-    SPYI_SYSTEM_INDEX,  // SV_GroupIndex
-    SPYI_SYSTEM_VARYING // an input or output of a vertex or fragment shader
+    SPYI_SYSTEM_THREAD, // is SV_DispatchThreadID
+    SPYI_SYSTEM_GROUP,  // is SV_GroupID
+    SPYI_SYSTEM_LOCAL,  // is SV_GroupThreadID
+    SPYI_SYSTEM_INDEX,  // is SV_GroupIndex
+    SPYI_SYSTEM_VARYING // is an input or output of a vertex or fragment shader
 } spyi_system;
 
 // >>near.c
@@ -154,12 +159,13 @@ typedef enum spyi_system {
 enum { SPYI_NEAR_COUNT = 3 };
 typedef struct spyi_near {
     const char *wanted;
-    char *names[SPYI_NEAR_COUNT]; // nearest first
+    char *names[SPYI_NEAR_COUNT]; // the nearest name comes first
     unsigned distances[SPYI_NEAR_COUNT];
     uint32_t count;
 } spyi_near;
 SPYI_FN void spyi_near_offer(spyi_near *near_names, const char *name);
-SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // Slang's own scalars, vectors and matrices
+SPYI_FN void spyi_near_offer_builtin(spyi_near *near_names); // offers the names of Slang's own scalars,
+                                                             // vectors and matrices
 SPYI_FN void spyi_near_text(spyi_near *near_names, spyi_text *out);
 
 #endif // SPYI_TYPE_H

@@ -27,7 +27,7 @@ SPYI_FN void spyi_split_type(const char *name, spyi_type_parts *parts) {
     for (const char *c = begin; *c; c++) {
         if (*c == '<' && depth++ == 0) begin = c + 1;
         if (*c == '>') depth--;
-        if (*c == '[' && depth == 0) parts->base[0] = '\0'; // an array has no base
+        if (*c == '[' && depth == 0) parts->base[0] = '\0'; // the name is that of an array, which has no base
         bool ends = (*c == ',' && depth == 1) || (*c == '>' && depth == 0);
         if (!ends) continue;
         while (*begin == ' ') begin++;

@@ -26,9 +26,9 @@ static bool spyi_view_fits(const spy_tensor *parent, const spy_view_desc *desc, 
     int64_t stride_bytes = (int64_t)spyi_type_device_stride(type);
     int64_t first = (int64_t)parent->offset_bytes, begin = (int64_t)parent->begin_bytes,
             end = (int64_t)parent->end_bytes;
-    int64_t limit = (end - begin) / stride_bytes + 1; // offsets of elements beyond this lie in no memory
+    int64_t limit = (end - begin) / stride_bytes + 1; // the offsets of elements beyond this lie in no memory
     int64_t lowest = desc->offset_elements, highest = desc->offset_elements;
-    // No stride may be longer, not even in a dimension of size 1.
+    // No stride may be longer than this, not even in a dimension of size 1.
     int64_t longest = SPYI_MOST_BYTES / stride_bytes;
     bool empty = spyi_shape_count(&desc->shape) == 0;
     bool inside = lowest >= -limit && lowest <= limit;
@@ -368,7 +368,7 @@ spy_status spy_tensor_point_to(spy_tensor *tensor, spy_tensor *other) {
         status = spyi_fail(&device->ctx, SPY_ERROR_SHAPE_MISMATCH,
                            "%s: shape, strides and type of the two differ", function);
     } else if (other->storage != tensor->storage || other->offset_bytes != tensor->offset_bytes) {
-        spyi_tensor_unlist(tensor); // its handle is of the former memory
+        spyi_tensor_unlist(tensor); // the handle is that of the former memory
         other->storage->resource.references++;
         spyi_resource_release(device, &tensor->storage->resource);
         tensor->storage = other->storage;

@@ -47,7 +47,7 @@ static void spyi_device_destroy(spy_device *device) {
         spyi_text ignored = { NULL, 0, 0 };
         device->backend->wait(device->gpu, device->base->open, UINT64_MAX, &ignored);
         spyi_text_free(&ignored);
-        (void)spyi_bounds_report(device, "spy_release_device"); // reported to the log
+        (void)spyi_bounds_report(device, "spy_release_device"); // the error goes to the log
     }
     spyi_drain_releases(device);
     spyi_prepared_free_all(device);
@@ -265,7 +265,7 @@ static void spyi_device_init(spy_device *device, const spy_device_desc *desc, sp
     spyi_lists_attach(device);
 }
 
-// Makes the members of other stages, once the device has its GPU.
+// Makes the members that other stages own, once the device has its GPU.
 static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
     spy_status status = SPY_OK;
     uint64_t bounds_record = 0;
@@ -298,7 +298,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         return NULL;
     }
     const spy_allocator *a = &desc->allocator;
-    spyi_context setup; // reports through its log until the device exists
+    spyi_context setup; // this context reports through its log until the device exists
     spy_device_desc plain = *desc;
     if (!a->allocate || !a->reallocate || !a->free) memset(&plain.allocator, 0, sizeof plain.allocator);
     spyi_context_init(&setup, &plain);

@@ -43,12 +43,13 @@ SPYI_FN void spyi_make_names(spyi_emit_state *s) {
         spyi_text name = { NULL, 0, 0 };
         if (b->leaves[i].path[0] == '_' && strncmp(b->leaves[i].path, "_result", 7) != 0)
             spyi_text_add(&name, "p");
-        if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_"); // a keyword
+        // `this` is a keyword of Slang
+        if (strcmp(b->leaves[i].path, "this") == 0) spyi_text_add(&name, "instance_");
         for (const char *c = b->leaves[i].path; *c; c++) {
             char put = *c == '.' || *c == '[' || *c == ']' ? '_' : *c;
             if (put != '_' || !name.size || name.data[name.size - 1] != '_') spyi_text_add_n(&name, &put, 1);
         }
-        for (uint32_t j = 0; j < i; j++) { // "a.b" and "a_b" give one name
+        for (uint32_t j = 0; j < i; j++) { // "a.b" and "a_b" would give one name
             if (strcmp(s->names[j], spyi_text_str(&name)) != 0) continue;
             spyi_text_add(&name, "__n%u", i);
             break;
@@ -65,7 +66,8 @@ static void spyi_declare_leaf(spyi_emit_state *s, uint32_t i) {
     if (spyi_is_wide(s, i)) { // the element's type does not matter: wide leaves are vectors of scalars
         if (spyi_words(s, i)) spyi_spell_words(spyi_words(s, i), &type);
         else spyi_spell_vector(s, i, &type);
-    } else if ((s->key->walk[i] & SPYI_WALK_ATOMIC) && spyi_combine_name(s->bound)) { // pieces.c says why
+        // pieces.c says why the memory is declared as uint
+    } else if ((s->key->walk[i] & SPYI_WALK_ATOMIC) && spyi_combine_name(s->bound)) {
         spyi_text_add(&type, "uint");
         if (memory->columns > 1) spyi_text_add(&type, "%u", memory->columns);
     } else {
@@ -103,7 +105,7 @@ SPYI_FN spyi_pack_op spyi_pack_op_of(const spyi_leaf *leaf) {
     return (spyi_pack_op)(SPYI_PACK_SCALAR + leaf->kind->run->field_op);
 }
 
-// Declares a leaf that is not in memory: as a field of the block, or as a binding beside it.
+// Declares a leaf that is not in memory, as a field of the block or as a binding beside it.
 static void spyi_declare_field(spyi_emit_state *s, uint32_t i) {
     const spyi_leaf *leaf = &s->bound->leaves[i];
     spyi_text type = { NULL, 0, 0 };
@@ -116,7 +118,7 @@ static void spyi_declare_field(spyi_emit_state *s, uint32_t i) {
         if (format) spyi_text_add(&s->buffers, "[format(\"%s\")] ", format);
         spyi_text_add(&s->buffers, "uniform %s b_%s", spyi_text_str(&type), s->names[i]);
         s->out->bindings[s->out->binding_count++] = (uint16_t)i;
-        if (leaf->field_size) // for a texture that the call runs over: its steps
+        if (leaf->field_size) // a texture that the call runs over has a field, for its steps
             spyi_add_field(s, spyi_pack_op_of(leaf), 0, i, leaf->field_size, 4, "int %s[%u]", s->names[i],
                            leaf->field_size / 4);
         spyi_text_free(&type);
@@ -167,6 +169,6 @@ SPYI_FN void spyi_declare_block(spyi_emit_state *s) {
             spyi_add_field(s, SPYI_PACK_INNER, d, i, index_size, index_size, "%s %s__inner%u", index, name,
                            d);
     }
-    if (s->out->block_size) // the compiler's size of the struct, in whole words of 4 bytes
+    if (s->out->block_size) // the size that the compiler gives the struct, in whole words of 4 bytes
         s->out->block_size = (uint32_t)spyi_align(spyi_align(s->out->block_size, s->block_align), 4);
 }

@@ -1,12 +1,10 @@
-// The compute prologue: a thread of a compute kernel works on one or several of the call's elements. It
-// writes
-//   the entry point's attributes, and the parameters that the system fills;
-//   the number of the thread's first element, which depends on the layout of groups and of call groups;
-//   the guard that ends threads behind the last element;
-//   the element's coordinates in the call, and from them the offsets of strided leaves;
-//   the loads that happen once a thread (wide.c has those of vectors), the calls for each element, and the
-//   stores.
-// team.c has the prologue of kernels that sum gradients. It uses the coordinates and indices of this one.
+// The compute prologue: a thread of a compute kernel works on one or several of the call's elements. This
+// file writes the entry point's attributes, and the parameters that the system fills; the number of the
+// thread's first element, which depends on the layout of groups and of call groups; the guard that ends
+// threads behind the last element; the element's coordinates in the call, and from them the offsets of
+// strided leaves; the loads that happen once a thread (wide.c has those of vectors), the calls for each
+// element, and the stores. The prologue of kernels that sum gradients (team.c) uses the coordinates and
+// indices of this one.
 #include "emit/internal.h"
 
 #define SPYI_MOST_ELEMENTS 16
@@ -41,7 +39,7 @@ static bool spyi_is_tiled(const spyi_bound *bound) {
     return any;
 }
 
-// 32 threads are 8 x 4 texels.
+// The edge of a tile in elements; the 32 threads of a tile are 8 x 4 texels.
 #define SPYI_TILE 8u
 
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]) {
@@ -82,8 +80,8 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
     const char *index = key->index64 ? "int64_t" : "int", *own = spyi_own_suffix(s);
-    // The innermost coordinate comes first. Divisions are multiplications, which are exact for numbers below
-    // 2^31.
+    // The innermost coordinate comes first. Divisions are done as multiplications, which are exact for
+    // numbers below 2^31.
     if (key->rank > 1)
         spyi_text_add(body, "    uint spy_rest%s = spy_i%s;\n    uint spy_high%s;\n", s->unit, s->unit,
                       s->unit);
@@ -100,7 +98,8 @@ SPYI_FN void spyi_emit_coordinates(spyi_emit_state *s) {
                   key->rank > 1 ? "spy_rest" : "spy_i", s->unit);
 }
 
-// Writes the coordinates of the thread's next element. Behind the end they are those of the last element.
+// Writes the coordinates of the thread's next element. Behind the end they are those of the last element of
+// the call.
 static void spyi_emit_next_coordinates(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
@@ -145,8 +144,8 @@ SPYI_FN void spyi_emit_offsets(spyi_emit_state *s, bool summed) {
     }
 }
 
-// Writes the current element's index in the memory of leaf `i`, counted from the leaf's base; nothing if all
-// elements have index 0. For wide leaves it is the index of the thread's access number `access`.
+// Writes the current element's index in the memory of leaf `i`, counted from the leaf's base. Writes nothing
+// if all elements have index 0. For wide leaves it is the index of the thread's access number `access`.
 SPYI_FN void spyi_compute_index(const spyi_emit_state *s, uint32_t i, uint32_t access, bool store,
                                 spyi_text *out) {
     const spyi_variant_key *key = s->key;
@@ -212,7 +211,8 @@ static void spyi_emit_groups(spyi_emit_state *s) {
             spyi_text_add(body, "    %s spy_c%u = %s(spy_g %% spy_n%u * %u + spy_m %% %u);\n", type, d, type,
                           d, group[d], group[d]);
             spyi_text_add(body, "    spy_g /= spy_n%u;\n    spy_m /= %u;\n", d, group[d]);
-        } else { // what is left, without a division: the guard ends groups behind the last one
+        } else { // the last dimension takes the remainder without a division, since the guard ends groups
+                 // behind the last one
             spyi_text_add(body, "    %s spy_c0 = %s(spy_g * %u + spy_m);\n", type, type, group[0]);
         }
     }
@@ -256,7 +256,9 @@ static void spyi_emit_index(spyi_emit_state *s) {
         spyi_emit_offsets(s, false);
         return;
     }
-    const char *thread = key->folded ? "spy_thread.y * spyi_block._row + spy_thread.x" : "spy_thread.x";
+    const char *thread = key->folded                      ? "spy_thread.y * spyi_block._row + spy_thread.x"
+                         : key->batch == SPYI_BATCH_ROOMS ? "spy_at"
+                                                          : "spy_thread.x";
     if (key->width > 1) {
         spyi_text_add(body, "    uint spy_vector = %s;\n    uint spy_i = spy_vector * %u;\n", thread,
                       key->width);
@@ -298,6 +300,7 @@ static void spyi_compute_body(spyi_emit_state *s) {
     bool wide = s->key->width > 1, tail = spyi_has_tail(s);
     spyi_text arguments[SPYI_MOST_ELEMENTS];
     memset(arguments, 0, sizeof arguments);
+    if (s->key->batch == SPYI_BATCH_ROOMS) spyi_open_rooms(s);
     spyi_emit_index(s);
     if (tail)
         spyi_text_add(&s->body, "    uint spy_valid = min(%uu, spyi_block._count - spy_i);\n", s->key->width);
@@ -321,6 +324,7 @@ static void spyi_compute_body(spyi_emit_state *s) {
     s->element = 0;
     s->suffix[0] = 0;
     spyi_store_vectors(s);
+    if (s->key->batch == SPYI_BATCH_ROOMS) spyi_close_rooms(s);
 }
 
 // >>the prologue
@@ -350,7 +354,8 @@ static void spyi_compute_fields(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     const spyi_bound *b = s->bound;
     if (key->rank > 0) spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
-    if (key->folded && !b->dispatch) spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
+    if ((key->folded && !b->dispatch) || key->batch == SPYI_BATCH_ROOMS)
+        spyi_add_field(s, SPYI_PACK_ROW, 0, 0, 4, 4, "uint _row");
     if (b->guarded) spyi_add_numbers(s, SPYI_PACK_THREADS, "_threads");
     if (b->dispatch && key->folded) spyi_add_numbers(s, SPYI_PACK_GROUPS, "_groups");
     if (b->uses_library || b->call_info || key->grouped) spyi_declare_shape(s);

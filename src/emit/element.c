@@ -2,7 +2,7 @@
 // of its own, so that each can take part in a derivative or not. Outputs are `out` parameters, but a result
 // that is one leaf is returned if no derivative is computed. The body makes structs and pairs from the
 // leaves, makes the graph's calls one after another, and takes the outputs apart. It knows neither threads
-// nor memory, which are the prologue's.
+// nor memory, which belong to the prologue.
 #include "data/type_name.h"
 #include "emit/internal.h"
 
@@ -67,7 +67,7 @@ static void spyi_element_parameters(const spyi_emit_state *s, spyi_text *out) {
 
 // >>arguments of the calls
 
-// Returns whether a leaf holds the address, a number, that a pointer of type `type` is made from.
+// Returns whether a leaf holds an address, as a number, from which a pointer of type `type` is made.
 static bool spyi_is_address(const spyi_leaf *leaf, const spyi_type *type) {
     return spyi_type_is_pointer(type) && leaf->type->kind == SPYI_TYPE_SCALAR;
 }
@@ -150,7 +150,7 @@ static void spyi_missing_fields(const spyi_emit_state *s, const spyi_node *node,
             i++;
         if (i < node->count) continue;
         spyi_text part = { NULL, 0, 0 };
-        // Inner structs get their own variable; see spyi_argument_fields().
+        // Inner structs get their own variable (spyi_argument_fields()).
         bool apart = s->bound->mode && type->fields[f].type->kind == SPYI_TYPE_STRUCT;
         if (apart) {
             spyi_spell_part(to, type->fields[f].name, &part);
@@ -244,7 +244,8 @@ static void spyi_spell_called(const spyi_graph *graph, uint32_t c, spyi_text *ou
     else spyi_text_add(out, "spyi_called");
 }
 
-// Does what spyi_emit_called() does, for the function that gives the elements of a reduction.
+// Writes the function that gives the elements of a reduction under another name, as spyi_emit_called() does
+// for a hidden function.
 static void spyi_emit_called_total(const spyi_emit_state *s, const spyi_graph_call *call, spyi_text *out) {
     spyi_text_add(out, "void spyi_called_bwd(");
     for (uint32_t o = 0; o < call->operand_count; o++) {
@@ -310,7 +311,7 @@ static void spyi_element_call(const spyi_emit_state *s, const spyi_graph *graph,
     const spyi_graph_call *call = &graph->calls[c];
     uint32_t first = 0;
     spyi_text_add(out, "    ");
-    if (s->bound->combine) { // the derivative that src/fuse has written for it
+    if (s->bound->combine) { // the derivative of a reduction, which src/fuse has written
         spyi_spell_called(graph, c, out);
         spyi_text_add(out, "_bwd(");
         for (uint32_t o = 0; o < call->operand_count; o++) {

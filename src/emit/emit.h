@@ -12,10 +12,11 @@
 typedef enum spyi_walk_kind {
     SPYI_WALK_UNIFORM, // all strides are 0: the value is loaded once a thread
     SPYI_WALK_LINEAR,  // element i of the call is element i of the leaf
-    SPYI_WALK_INNER,   // wide variants: innermost stride 1, other strides any
-    SPYI_WALK_STILL,   // wide variants: innermost stride 0, other strides any
+    SPYI_WALK_INNER,   // in wide variants: the innermost stride is 1, the others are any
+    SPYI_WALK_STILL,   // in wide variants: the innermost stride is 0, the others are any
     SPYI_WALK_STRIDED, // any strides
-    SPYI_WALK_TURNED // tiled variants: stride 1 along dimension key.turn; it goes through groupshared memory
+    SPYI_WALK_TURNED // in tiled variants: the stride is 1 along dimension key.turn, and the leaf goes through
+                     // groupshared memory
 } spyi_walk_kind;
 
 #define SPYI_WALK_MASK 7u
@@ -26,11 +27,12 @@ typedef enum spyi_walk_kind {
 #define SPYI_WALK_SKIPPED 32u
 // A gradient that several elements share: each thread sums its elements, then the team sums its threads.
 #define SPYI_WALK_SUMMED 64u
-#define SPYI_WALK_ATOMIC 128u // the team's sum is added atomically: several teams share the gradient
+// The team's sum is added atomically, because several teams share the gradient.
+#define SPYI_WALK_ATOMIC 128u
 
 #define SPYI_WHOLE_TEAM 255u
 
-// Scalars of a vector in wide variants.
+// The number of scalars in a vector of wide variants.
 #define SPYI_LANES 4u
 
 // The properties that tell one kernel variant of a plan from another. Keys are compared as bytes.
@@ -54,48 +56,50 @@ typedef struct spyi_variant_key {
     uint8_t finishes;  // team: the dispatch sums what the teams of the dispatch before it left
     uint8_t together;  // gradients may share memory: a thread adds to them one after another
     uint8_t by_team;   // team: the two dimensions are the sum's number and the element's number in the sum
-    uint8_t batch;     // the batch engine runs the call: spyi_bound.is_batch
+    uint8_t batch;     // spyi_batch_way
     uint8_t reordered; // dimensions are not in the call's order, but the kernel needs element numbers
-    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // by leaf: spyi_walk_kind and flags; 0 beyond walk_count
+    uint8_t walk[SPYI_MOST_MEMORY_LEAVES]; // the spyi_walk_kind and flags of each leaf; 0 beyond walk_count
 } spyi_variant_key;
 
 // One operation of a pack program, which writes a value to byte `offset` of the block.
 typedef enum spyi_pack_op {
-    SPYI_PACK_COUNT,   // elements of the call, uint32
-    SPYI_PACK_ROW,     // threads of one row of folded groups, uint32
-    SPYI_PACK_THREADS, // threads of a dispatch in x, y or z (`dim`), uint32
-    SPYI_PACK_GROUPS,  // groups of a dispatch in x, y or z (`dim`), uint32
-    SPYI_PACK_SHAPE,   // size of the call's own dimension `dim`, uint32
-    SPYI_PACK_SIZE,    // size of collapsed dimension `dim`, uint32; tiled variants: in tiles
-    SPYI_PACK_MAGIC,   // multiplier that divides by that size, uint32
-    SPYI_PACK_SHIFT,   // shift that divides by that size, uint32
-    SPYI_PACK_EDGE,    // tiled variants: size of collapsed dimension `dim` in elements, uint32
-    SPYI_PACK_BASE,   // elements from the binding's start or the lowest element to element 0; uint32 or int64
-    SPYI_PACK_STRIDE, // the leaf's stride along collapsed dimension `dim`, int32 or int64
-    SPYI_PACK_INNER,  // the leaf's stride along consumed dimension `dim`, int32 or int64
-    SPYI_PACK_ELEMENT, // stride of the call's elements along collapsed dimension `dim`, uint32
-    SPYI_PACK_TEAM,  // `dim`: sums, elements of a sum, its parts, elements of a part, groups of a row; uint32
-    SPYI_PACK_PRINT, // address of the device's print buffer, uint64
+    SPYI_PACK_COUNT,   // the number of elements of the call, uint32
+    SPYI_PACK_ROW,     // the number of threads in one row of folded groups, uint32
+    SPYI_PACK_THREADS, // the number of threads of a dispatch in x, y or z (`dim`), uint32
+    SPYI_PACK_GROUPS,  // the number of groups of a dispatch in x, y or z (`dim`), uint32
+    SPYI_PACK_SHAPE,   // the size of the call's own dimension `dim`, uint32
+    SPYI_PACK_SIZE,    // the size of collapsed dimension `dim`, uint32, which tiled variants count in tiles
+    SPYI_PACK_MAGIC,   // the multiplier that divides by the size of dimension `dim`, uint32
+    SPYI_PACK_SHIFT,   // the shift that divides by the size of dimension `dim`, uint32
+    SPYI_PACK_EDGE,    // in tiled variants: the size of collapsed dimension `dim` in elements, uint32
+    SPYI_PACK_BASE,    // the number of elements from the binding's start or the lowest element to element 0,
+                       // uint32 or int64
+    SPYI_PACK_STRIDE,  // the leaf's stride along collapsed dimension `dim`, int32 or int64
+    SPYI_PACK_INNER,   // the leaf's stride along consumed dimension `dim`, int32 or int64
+    SPYI_PACK_ELEMENT, // the stride of the call's elements along collapsed dimension `dim`, uint32
+    SPYI_PACK_TEAM,    // one uint32, which `dim` chooses: sums, elements of a sum, its parts, elements of a
+                       // part, groups of a row
+    SPYI_PACK_PRINT,   // the address of the device's print buffer, uint64
     // From here on the values differ even between calls of equal shapes.
-    SPYI_PACK_ADDRESS, // address of the leaf's lowest element, uint64
-    SPYI_PACK_SUMS,    // address of the sums that teams leave for the leaf, uint64
+    SPYI_PACK_ADDRESS, // the address of the leaf's lowest element, uint64
+    SPYI_PACK_SUMS,    // the address of the sums that teams leave for the leaf, uint64
     // From here on the order is that of spyi_field_op.
     SPYI_PACK_SCALAR, // a number, converted to the leaf's type
     SPYI_PACK_BYTES,  // a host value, in the device's layout
     SPYI_PACK_INLINE, // a host array, in the device's layout
-    SPYI_PACK_KIND,   // what the leaf's kind packs by itself
+    SPYI_PACK_KIND,   // a field that the leaf's kind packs by itself
     SPYI_PACK_SIZES,  // writes nothing; fails unless the value has the sizes that the leaf's type needs
     SPYI_PACK_BINDING // binds the leaf's tensor to binding number `offset`
 } spyi_pack_op;
 
 typedef struct spyi_pack {
-    uint8_t op; // spyi_pack_op
+    uint8_t op; // a spyi_pack_op
     uint8_t dim;
     uint16_t leaf;
     uint32_t offset;
 } spyi_pack;
 
-// The text of a kernel, and what a dispatch of it needs.
+// The text of a kernel, and the data that a dispatch of it needs.
 typedef struct spyi_emitted {
     spyi_text text;
     spyi_pack *packs;
@@ -103,11 +107,11 @@ typedef struct spyi_emitted {
     uint32_t block_size;
     bool block_by_address;
     uint32_t binding_count;
-    uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // leaf of each structured buffer
+    uint16_t bindings[SPYI_MOST_MEMORY_LEAVES]; // the leaf of each structured buffer
     uint32_t holder_count;
-    uint16_t holders[SPYI_MOST_MEMORY_LEAVES]; // leaf of each ConstantBuffer<T> parameter
+    uint16_t holders[SPYI_MOST_MEMORY_LEAVES]; // the leaf of each ConstantBuffer<T> parameter
     uint32_t group_size;
-    uint32_t shared_bytes; // dynamic shared memory of a group, beside that of the call's options
+    uint32_t shared_bytes; // the dynamic shared memory of a group in bytes, beside that of the call's options
     bool prints;           // the block has the address of the device's print buffer
 } spyi_emitted;
 
@@ -125,16 +129,16 @@ SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_prof
 // written.
 SPYI_FN spy_status spyi_emit_entry(const spyi_profile *profile, const spyi_bound *bound,
                                    const spyi_entry *entry, spyi_emitted *out, spyi_text *error);
-// Returns the threads of a group, for a kernel over `rank` collapsed dimensions.
+// Returns the number of threads in a group, for a kernel over `rank` collapsed dimensions.
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank);
 // Returns the largest number of groups in y, in z, and in one row of folded groups. Some devices take more
 // groups in x alone.
 SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile);
-// Writes the elements of the call group that the options give, along each dimension of the call. Returns false when
-// the options give none; all are 1 then.
+// Writes the size of the call group that the options give, along each dimension of the call. Returns false
+// when the options give none; all sizes are 1 then.
 SPYI_FN bool spyi_given_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
-// Does the same, but gives the tiles of calls over textures whose options give no group. Tiles order the threads only;
-// functions that ask for the call group do not see them.
+// Writes the size of the call group that the options give, or the tiles of calls over textures whose options
+// give no group. Tiles order the threads only; functions that ask for the call group do not see them.
 SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RANK]);
 SPYI_FN void spyi_emitted_free(spyi_emitted *emitted);
 // Returns the operation that packs the field of a leaf.
@@ -146,11 +150,12 @@ SPYI_FN void spyi_spell_field(const char *parent, const spyi_node *field, spyi_t
 SPYI_FN bool spyi_key_is_vector(const spyi_variant_key *key, uint32_t leaf);
 // Returns whether the last thread of a wide variant may have fewer elements than the others.
 SPYI_FN bool spyi_key_has_tail(const spyi_variant_key *key);
-// Returns the 32-bit words that one access of a wide leaf moves: 1, 2 or 4 for small scalars, which go as uint, uint2 or
-// uint4; 0 for others, whose vectors go as they are. `columns`: scalars of an element; `scalar`: bytes of a scalar.
+// Returns the number of 32-bit words that one access of a wide leaf moves: 1, 2 or 4 for small scalars, which
+// go as uint, uint2 or uint4; 0 for other scalars, whose vectors go as they are. `columns` is the number of
+// scalars in an element, `scalar` the bytes of one.
 SPYI_FN uint32_t spyi_key_words(const spyi_variant_key *key, const spyi_rules *rules, uint32_t columns,
                                 size_t scalar);
-// Returns the threads of a team. A group has group_size / spyi_team_size() teams.
+// Returns the number of threads in a team. A group has group_size / spyi_team_size() teams.
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size);
 
 #endif // SPYI_EMIT_H

@@ -25,7 +25,7 @@ static size_t spyi_part_offset(const spyi_type *type, const char *name, uint32_t
 static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t offset, spyi_emitted *out,
                                   spyi_text *error) {
     const spyi_node *n = &b->nodes[node];
-    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // parts have the type's order
+    for (uint32_t i = 0; n->leaf < 0 && i < n->count; i++) { // parts are in the type's order
         const char *name = b->nodes[n->first + i].name;
         spy_status status = spyi_entry_node(
             b, n->first + i, offset + (uint32_t)spyi_part_offset(n->type, name, i), out, error);
@@ -39,7 +39,7 @@ static spy_status spyi_entry_node(const spyi_bound *b, uint32_t node, uint32_t o
                       leaf->path, leaf->type->display);
         return SPY_ERROR_TYPE_MISMATCH;
     }
-    // The places may come from a file. Blocks have 64 bytes of room behind them.
+    // The places may come from a file, so they are checked. Blocks have 64 bytes of room behind them.
     if (offset >= out->block_size || (uint64_t)offset + leaf->field_size > (uint64_t)out->block_size + 64) {
         spyi_text_add(error, "'%s': its place lies outside of the shader's parameters", leaf->path);
         return SPY_ERROR_INTERNAL;

@@ -1,6 +1,5 @@
 // Calls the element function's derivative for one element of the kernel, through bwd_diff or fwd_diff. A
-// gradient that no two elements share is loaded, added to and stored here. Shared gradients are summed:
-// team.c.
+// gradient that no two elements share is loaded, added to and stored here. team.c sums shared gradients.
 #include "emit/internal.h"
 
 // Writes the value of a gradient that is read, in the type that the derivative takes.
@@ -38,7 +37,7 @@ static void spyi_emit_argument(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     if (!spyi_is_active(s->bound, leaf)) {
         if (leaf->param_in && !(leaf->param_out && !backward)) {
             spyi_value_expression(s, i, out);
-        } else { // forward mode: an output whose type has no derivative
+        } else { // this is an output, in forward mode, whose type has no derivative
             spyi_make_variable(s, i, "a_", leaf->param_in, "    ");
             spyi_text_add(out, "%s", s->lvalues[i]);
         }

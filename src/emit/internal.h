@@ -1,5 +1,5 @@
-// What the files of src/emit share: the state of one emission, and the functions that write parts of the
-// kernel's text.
+// The state of one emission, and the functions by which the files of src/emit write parts of the kernel's
+// text.
 #ifndef SPYI_EMIT_INTERNAL_H
 #define SPYI_EMIT_INTERNAL_H
 
@@ -40,7 +40,7 @@ typedef struct spyi_emit_state spyi_emit_state;
 // - The element function gives nothing to the prologue: it takes its arguments and hands its outputs back to
 //   the wrapper.
 typedef struct spyi_prologue {
-    // Returns the kernel's form for the comment at its start: "wide".
+    // Returns the kernel's form, such as "wide", for the comment at the kernel's start.
     const char *(*name)(const spyi_emit_state *s);
     // Writes the entry point's attributes, its name, and the parameters that the system fills. The parameter
     // list stays open.
@@ -70,59 +70,66 @@ struct spyi_emit_state {
     const spyi_wrapper *wrapper;
     const spyi_bound *bound;
     const spyi_profile *profile;
-    const spyi_limits *limits; // of the function's device
+    const spyi_limits *limits; // the limits of the function's device
     const spyi_rules *rules;   // the rules of the profile's target
     const spyi_variant_key *key;
     spyi_types *types;
     spyi_emitted *out;
-    spyi_text fields;  // text: fields of the parameter block's struct
-    spyi_text buffers; // text: parameters of the entry point (structured buffers)
-    spyi_text holders; // text: globals (ConstantBuffers)
+    spyi_text fields;  // the text of the fields of the parameter block's struct
+    spyi_text buffers; // the text of the entry point's parameters (structured buffers)
+    spyi_text holders; // the text of globals (ConstantBuffers)
     spyi_text body;
-    char **names;   // by leaf: its name in block and buffers, which is its path with dots replaced
-    char **lvalues; // by leaf: its variable for the current element; NULL means none so far
-    bool *fresh;    // by leaf: its variable is declared by its load
+    char **names;   // the name of each leaf in block and buffers, which is its path with dots replaced
+    char **lvalues; // the variable of each leaf for the current element; NULL means none so far
+    bool *fresh;    // tells for each leaf whether its load declares its variable
     uint32_t pack_capacity;
-    size_t block_align; // largest alignment of a field, bytes
-    uint32_t element;   // index of the current element among the thread's elements; of a team: in its unit
-    char suffix[8];     // ends its variables' names: "", or "_0", "_1", ... if a thread has several
+    size_t block_align; // the largest alignment of a field in bytes
+    uint32_t element;   // the index of the current element among the thread's elements, or of a team's
+                        // element in its unit
+    char suffix[8];     // ends the names of the element's variables: "", or "_0", "_1", ... if a thread has
+                        // several elements
     char unit
-        [8];   // teams: ends the names of what the elements of a unit share (team.c): "", or "_0", "_1", ...
-    bool tail; // teams: the element is read by itself, not out of a vector
-    uint32_t max_groups; // most groups in a row of folded groups
-    bool failed;         // out of memory
+        [8]; // ends the names of variables that the elements of a unit share (team.c): "", or "_0", "_1", ...
+    bool tail;           // in kernels with teams: the element is read by itself, not out of a vector
+    uint32_t max_groups; // the largest number of groups in a row of folded groups
+    bool failed;         // memory ran out
 };
 
 // >>walk.c
 SPYI_FN uint32_t spyi_walk_of(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_gathers(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // whether its memory is untouched
+SPYI_FN bool spyi_is_skipped(const spyi_emit_state *s, uint32_t leaf); // returns whether the leaf's memory is
+                                                                       // untouched
 SPYI_FN bool spyi_is_summed(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // whether it is loaded as vectors
+SPYI_FN bool spyi_is_wide(const spyi_emit_state *s, uint32_t leaf); // returns whether the leaf is loaded as
+                                                                    // vectors
 SPYI_FN bool spyi_is_turned(const spyi_emit_state *s,
-                            uint32_t leaf); // whether it goes through groupshared memory
+                            uint32_t leaf); // returns whether the leaf goes through groupshared memory
 // Returns whether one value of the leaf serves all elements of a thread, and is loaded once.
 SPYI_FN bool spyi_is_hoisted(const spyi_emit_state *s, uint32_t leaf);
-SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // whether the last thread may have fewer elements
-// Returns what ends the names of the current element's coordinates and offsets: s->suffix if each element has
-// its own, s->unit if those of a unit share them, or "".
+SPYI_FN bool spyi_has_tail(const spyi_emit_state *s); // returns whether the last thread may have fewer
+                                                      // elements
+// Returns the end of the names of the current element's coordinates and offsets: s->suffix if each element
+// has its own, s->unit if those of a unit share them, or "".
 SPYI_FN const char *spyi_own_suffix(const spyi_emit_state *s);
-// Returns whether threads behind the last element compute that once more: spyi_bound.whole_warps. Their spy_inside is
-// false.
+// Returns whether threads behind the last element compute the last element once more
+// (spyi_bound.whole_warps). Their spy_inside is false.
 SPYI_FN bool spyi_fills_warps(const spyi_emit_state *s);
-SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // whether the kernel has coordinates
+SPYI_FN bool spyi_needs_coordinates(const spyi_emit_state *s); // returns whether the kernel has coordinates
 // Returns whether the leaf's stride along the collapsed dimension is a field of the block.
 SPYI_FN bool spyi_has_stride(const spyi_emit_state *s, uint32_t leaf, uint32_t dim);
 // Returns whether the leaf's indices start at a base, which is a field of the block.
 SPYI_FN bool spyi_has_base(const spyi_emit_state *s, uint32_t leaf);
 // Returns the type in which the leaf's memory is declared: one element of its walk.
 SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t leaf);
-// On targets that load vectors of three or four 64-bit scalars one scalar at a time: returns whether the type
-// is such a vector, whether the leaf is loaded in this way, and whether its field of the block is read so.
+// These functions are about targets that load vectors of three or four 64-bit scalars one scalar at a time.
+// They return whether the type is such a vector, whether the leaf is loaded in this way, and whether its
+// field of the block is read so.
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type);
 SPYI_FN bool spyi_is_split(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t leaf);
-// For wide leaves: the number of vectors that hold a thread's elements, and the number that one access moves.
+// spyi_vectors() returns the number of vectors that hold a thread's elements of a wide leaf; spyi_packed()
+// returns the number of vectors that one access moves.
 SPYI_FN uint32_t spyi_vectors(const spyi_emit_state *s, uint32_t leaf);
 SPYI_FN uint32_t spyi_packed(const spyi_emit_state *s, uint32_t leaf);
 // Returns the 32-bit words that one access moves, or 0 if it moves vectors of scalars.
@@ -151,7 +158,7 @@ SPYI_FN void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const sp
                               const char *expression, spyi_text *out);
 // Returns the type of a leaf's scalars, as the function sees them.
 SPYI_FN spy_dtype spyi_leaf_dtype(const spyi_leaf *leaf);
-// Writes where component `inner` of the current element lies: "b_x[spy_i]". `store`: as in
+// Writes where component `inner` of the current element lies: "b_x[spy_i]". `store` means the same as in
 // spyi_prologue.index.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t leaf, uint32_t access, const char *inner,
                         bool store, spyi_text *out);
@@ -168,14 +175,14 @@ SPYI_FN void spyi_make_variable(spyi_emit_state *s, uint32_t leaf, const char *p
                                 const char *indent);
 // Writes the load of a leaf for which spyi_is_hoisted() is true.
 SPYI_FN void spyi_load_hoisted(spyi_emit_state *s, uint32_t leaf);
-// Write the load of the leaf's variable, and its store.
+// spyi_emit_leaf_load() writes the load of the leaf's variable, and spyi_emit_leaf_store() its store.
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t leaf, const char *indent);
 SPYI_FN void spyi_emit_leaf_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
 
 // >>wide.c
 SPYI_FN void spyi_spell_vector(const spyi_emit_state *s, uint32_t leaf, spyi_text *out); // writes "float4"
-// For wide leaves: write the current element's value as an expression of its vectors, and put its variable
-// back into them.
+// spyi_wide_value() writes the current element's value of a wide leaf as an expression of its vectors;
+// spyi_wide_store() puts its variable back into them.
 SPYI_FN void spyi_wide_value(const spyi_emit_state *s, uint32_t leaf, spyi_text *out);
 SPYI_FN void spyi_wide_store(spyi_emit_state *s, uint32_t leaf, const char *indent);
 // Write the loads of a leaf's vectors (an output's are only declared), and the stores of all leaves' vectors.
@@ -243,13 +250,19 @@ typedef enum spyi_piece_op {
 SPYI_FN void spyi_emit_pieces(spyi_emit_state *s, spyi_piece_op op, uint32_t sum_of, const spyi_type *to_type,
                               const char *to, const spyi_type *from_type, const char *from,
                               const char *indent);
-SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // whether it is too long to unroll
+SPYI_FN bool spyi_sum_is_long(const spyi_type *type); // returns whether the sum is too long to unroll
 // Returns whether the loops that write the leaf's sum out begin at spy_from instead of 0.
 SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t leaf);
 
 // >>batch.c
 SPYI_FN const spyi_prologue *spyi_batch_prologue(void);
 SPYI_FN void spyi_batch_size(spyi_emit_state *s); // sets the group's threads and shared memory
+
+// >>rooms.c: groups that sum the gradients of networks in shared memory
+SPYI_FN void spyi_rooms_size(spyi_emit_state *s); // sets the group's shared memory
+// Write what stands before and behind the statements for a thread's element: between them is a loop over its elements.
+SPYI_FN void spyi_open_rooms(spyi_emit_state *s);
+SPYI_FN void spyi_close_rooms(spyi_emit_state *s);
 
 // >>team.c
 SPYI_FN const spyi_prologue *spyi_sums_prologue(void);

@@ -49,7 +49,7 @@ static bool spyi_names_textures(const spyi_bound *b, uint32_t *samplers) {
     return names;
 }
 
-// Writes what derivatives of Slang's own textures find their gradients by.
+// Writes the statements by which derivatives of Slang's own textures find their gradients.
 static void spyi_note_textures(const spyi_emit_state *s, spyi_text *out) {
     uint32_t slot = 0;
     for (uint32_t i = 0; i < s->bound->leaf_count; i++) {
@@ -98,7 +98,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     bool textures = spyi_names_textures(s->bound, &samplers) || s->bound->notes_textures;
     if (textures) spyi_text_add(&out->text, "import slangpy_texture;\n\n");
     if (s->bound->notes_textures) spyi_text_add(&out->text, "import slangpy_texture_plain;\n\n");
-    // slangpy_atomic.slang reads this constant: the device has atomic additions of floats.
+    // This constant, which slangpy_atomic.slang reads, says that the device has atomic additions of floats.
     if ((s->bound->names_library || textures) && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (samplers > 1 && s->rules->by_address)
@@ -108,10 +108,12 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     spyi_emit_group_shape(s, &out->text);
     spyi_emit_sizes(s, function->module->unit, &out->text);
     if (s->bound->options.prelude) spyi_text_add(&out->text, "%s\n", s->bound->options.prelude);
-    if (key->batch) spyi_text_add(&out->text, "import mlp_batch_engine;\n\n");
+    if (key->batch == SPYI_BATCH_ENGINE) spyi_text_add(&out->text, "import mlp_batch_engine;\n\n");
+    if (key->batch == SPYI_BATCH_ROOMS)
+        spyi_text_add(&out->text, "import mlp;\n\nexport public static const int spyi_mlp_rooms = 1;\n\n");
     if (key->team) spyi_text_add(&out->text, "import slangpy_sum;\n\n");
     if (key->team && spyi_combine_name(s->bound)) spyi_text_add(&out->text, "import slangpy_extreme;\n\n");
-    if (!key->finishes && !key->batch) spyi_emit_element(s, graph, &out->text);
+    if (!key->finishes && key->batch != SPYI_BATCH_ENGINE) spyi_emit_element(s, graph, &out->text);
     spyi_text_add_n(&out->text, kernel.data, kernel.size);
     spyi_text_free(&kernel);
 }
@@ -138,10 +140,10 @@ SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_prof
     s.limits = &device->base->limits;
     s.rules = spyi_rules_of(profile->target);
     s.out = out;
-    s.prologue = key->batch  ? spyi_batch_prologue()
-                 : key->team ? spyi_sums_prologue()
-                 : key->tile ? spyi_tiles_prologue()
-                             : spyi_compute_prologue();
+    s.prologue = key->batch == SPYI_BATCH_ENGINE ? spyi_batch_prologue()
+                 : key->team                     ? spyi_sums_prologue()
+                 : key->tile                     ? spyi_tiles_prologue()
+                                                 : spyi_compute_prologue();
     s.wrapper = bound->mode ? spyi_derivative() : spyi_forward();
     s.max_groups = spyi_most_rows(profile);
     s.names = (char **)spyi_calloc(bound->leaf_count + 1, sizeof *s.names);
@@ -149,7 +151,8 @@ SPYI_FN spy_status spyi_emit_graph(const spy_function *function, const spyi_prof
     s.fresh = (bool *)spyi_calloc(bound->leaf_count + 1, sizeof *s.fresh);
     s.failed = !s.names || !s.lvalues || !s.fresh;
     out->group_size = spyi_group_size(bound, profile, key->team ? 1 : key->rank);
-    if (key->batch) spyi_batch_size(&s);
+    if (key->batch == SPYI_BATCH_ENGINE) spyi_batch_size(&s);
+    if (key->batch == SPYI_BATCH_ROOMS) spyi_rooms_size(&s);
     out->prints = spyi_call_prints(function, bound);
     if (!s.failed) spyi_make_names(&s);
     if (!s.failed) spyi_emit_text(&s, function, graph);

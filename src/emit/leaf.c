@@ -76,7 +76,8 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *s
     at.thread = grouped && spyi_given_group(s->bound, group) ? "int(spy_l)" : spyi_text_str(&element);
     at.shape = "spyi_block._shape";
     at.coordinate =
-        grouped && !s->key->index64 ? "spy_c" : NULL; // those of 64 bits take more time than the division
+        grouped && !s->key->index64 ? "spy_c" : NULL; // in 64 bits the coordinates take more time than the
+                                                      // division
     at.rank = s->bound->rank;
     if (store) leaf->kind->build->store(leaf, &at, store, out);
     else leaf->kind->build->load(leaf, &at, out);
@@ -87,7 +88,7 @@ static void spyi_block_value(const spyi_emit_state *s, uint32_t i, const char *s
 
 // >>places
 
-// Writes where leaf `i`'s current element lies: "spyi_block.x[...]". For wide leaves: where the thread's
+// Writes where leaf `i`'s current element lies: "spyi_block.x[...]". For a wide leaf it is where the thread's
 // access number `access` lies.
 SPYI_FN void spyi_place(const spyi_emit_state *s, uint32_t i, uint32_t access, const char *inner, bool store,
                         spyi_text *out) {
@@ -153,7 +154,8 @@ static void spyi_move_value(spyi_emit_state *s, uint32_t i, const char *value, b
     }
     spyi_place(s, i, 0, spyi_text_str(&inner), store, &place);
     if (spyi_is_split(s, i)) {
-        const char *whole = spyi_text_str(&place), *index = strchr(whole, '['); // "spyi_block.x[" index "]"
+        // the text is "spyi_block.x[" index "]"
+        const char *whole = spyi_text_str(&place), *index = strchr(whole, '[');
         index = index ? index + 1 : whole; // whole is "" when out of memory
         int before = (int)(index - whole), length = (int)place.size - before - 1;
         spyi_text value_text = { NULL, 0, 0 };
@@ -227,7 +229,7 @@ SPYI_FN bool spyi_leaf_expression(const spyi_emit_state *s, uint32_t i, spyi_tex
 SPYI_FN void spyi_emit_leaf_load(spyi_emit_state *s, uint32_t i, const char *indent) {
     spyi_text value = { NULL, 0, 0 };
     const spyi_leaf *leaf = &s->bound->leaves[i];
-    if (leaf->out && spyi_is_turned(s, i)) spyi_turned_value(s, i, &value); // an inout leaf
+    if (leaf->out && spyi_is_turned(s, i)) spyi_turned_value(s, i, &value); // an inout leaf needs both
     else if (leaf->out && spyi_is_wide(s, i)) spyi_wide_value(s, i, &value);
     else if (leaf->out && !spyi_leaf_in_memory(leaf)) spyi_block_value(s, i, NULL, &value);
     else if (!spyi_leaf_expression(s, i, &value)) {

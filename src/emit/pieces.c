@@ -2,31 +2,31 @@
 // copy or sum gradients in another type than the value's own.
 #include "emit/internal.h"
 
-// A sum of at most this many scalars is unrolled, and a team adds up its threads one scalar at a time. A
-// longer sum goes in loops, and is added to the gradient in memory, not to a copy of it: unrolled, it would
-// compile for many seconds and run slower (docs/measurements.md, "Long sums of gradients").
+// The largest number of scalars of a sum that is unrolled: a team then adds up its threads one scalar at a
+// time. A longer sum goes in loops, and is added to the gradient in memory, not to a copy of it: unrolled, it
+// would compile for many seconds and run slower (docs/measurements.md, "Long sums of gradients").
 #define SPYI_SUM_UNROLLED 32u
 
 SPYI_FN bool spyi_sum_is_long(const spyi_type *type) {
     return spyi_type_scalars(type) > SPYI_SUM_UNROLLED;
 }
 
-// What spyi_each_piece() writes: the operation, and the sum that it uses.
+// The input of spyi_each_piece(): the operation, and the sum that it uses.
 typedef struct spyi_pieces {
     spyi_text *out;
     spyi_piece_op op;
-    const char *sum;     // the sum's variable
-    const char *scalar;  // type of the sum's scalars
-    const char *combine; // "min" or "max" for a sum of a reduction that is one; else NULL
+    const char *sum;     // the name of the sum's variable
+    const char *scalar;  // the type of the sum's scalars
+    const char *combine; // "min" or "max" for a sum of a reduction that is one of these; otherwise NULL
     bool single;         // the sum is one scalar, not an array
-    bool loops;          // the sum is long: nothing is unrolled
+    bool loops;          // the sum is long, so nothing is unrolled
     bool open;           // the outermost loops begin at spy_from
-    uint32_t depth;      // loops that enclose the piece
+    uint32_t depth;      // the number of loops that enclose the piece
 } spyi_pieces;
 
-// Writes the statements that put a sum to a float in memory that other teams change, too. Its memory is declared as
-// uint, since there are no atomic functions that find the least or greatest float. (A team whose value changes nothing
-// makes no atomic access.)
+// Writes the statements that put a sum to a float in memory that other teams change, too. The float's memory
+// is declared as uint, since there are no atomic functions that find the least or greatest float. (A team
+// whose value changes nothing makes no atomic access.)
 static void spyi_atomic_extreme(const spyi_pieces *p, const char *to, const char *sum, const char *indent) {
     spyi_text_add(p->out,
                   "%s{\n%s    uint spy_old = %s, spy_was;\n%s    while (%s %c asfloat(spy_old))\n%s    {\n"
@@ -135,8 +135,8 @@ static void spyi_each_piece(spyi_pieces *p, const spyi_type *to_type, const char
     }
 }
 
-// Returns whether the loops that write a sum out begin at spy_from, which is 0, but compilers cannot know
-// that. If they could, NVRTC would unroll all of the loops, and lavapipe those of up to 32 steps, which makes
+// Returns whether the loops that write a sum out begin at spy_from. It is 0, but compilers cannot know that.
+// If they could, NVRTC would unroll all of the loops, and lavapipe those of up to 32 steps, which makes
 // compiling longer (docs/measurements.md, "Long sums of gradients").
 SPYI_FN bool spyi_ends_in_loops(const spyi_emit_state *s, uint32_t i) {
     return s->key->team && spyi_is_summed(s, i) && spyi_sum_is_long(s->bound->leaves[i].type);

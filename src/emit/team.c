@@ -1,16 +1,13 @@
 // The prologue of kernels that sum the gradients that elements share. Its threads go over elements in a loop.
-//
-//   All elements that add to one gradient element make up a sum. A team of threads computes a sum or a part
-//   of one, and each thread takes every so-many-th element. Then the team adds up its threads in groupshared
-//   memory, in a fixed order, and one thread hands the result on. A sum in one part is added to the gradient
-//   directly. The parts of a sum are added atomically, or left in memory for a second dispatch, which sums
-//   parts as this one sums elements.
-//
-// Barriers need all threads of a group, so no thread leaves before the end. Threads beyond the last element
-// add nothing.
+// All elements that add to one gradient element make up a sum. A team of threads computes a sum or a part of
+// one, and each thread takes every so-many-th element. Then the team adds up its threads in groupshared
+// memory, in a fixed order, and one thread hands the result on. A sum in one part is added to the gradient
+// directly. The parts of a sum are added atomically, or left in memory for a second dispatch, which sums
+// parts in the way that the first sums elements. Barriers need all threads of a group, so no thread leaves
+// before the end. Threads beyond the last element add nothing.
 #include "emit/internal.h"
 
-#define SPYI_TEAM_MOST 64 // most elements of a thread in one step of its loop
+#define SPYI_TEAM_MOST 64 // the largest number of elements of a thread in one step of its loop
 
 SPYI_FN uint32_t spyi_team_size(const spyi_variant_key *key, uint32_t group_size) {
     return key->team == SPYI_WHOLE_TEAM ? group_size : 1u << (key->team - 1);
@@ -69,7 +66,7 @@ static void spyi_add_indented(const spyi_text *lines, spyi_text *out) {
     }
 }
 
-// Writes coordinates and offsets: of the loop's element or unit, or at the end of the sum itself.
+// Writes coordinates and offsets of the loop's element or unit, or with `end` those of the sum itself.
 static void spyi_emit_team_places(spyi_emit_state *s, bool end) {
     const char *index = s->key->index64 ? "int64_t" : "int";
     if (!spyi_needs_coordinates(s)) return;
@@ -82,9 +79,10 @@ static void spyi_emit_team_places(spyi_emit_state *s, bool end) {
 
 // >>a thread's units
 //
-// A unit is what a thread takes at once: one element, or key->width neighbours as vectors. In each step of the loop a
-// thread takes key->unroll units, a team's width apart. It loads all of them before it computes the first, so that
-// the loads are under way together. In place of a unit behind the end it loads its first one again.
+// A unit is the work that a thread takes at once: one element, or key->width neighbours as vectors. In each
+// step of the loop a thread takes key->unroll units, a team's width apart. It loads all of them before it
+// computes the first, so that the loads are under way together. In place of a unit behind the end it loads
+// its first one again.
 
 static void spyi_set_unit(spyi_emit_state *s, uint32_t unit) {
     if (s->key->unroll > 1) snprintf(s->unit, sizeof s->unit, "_%u", unit & 0xffu);
@@ -136,7 +134,7 @@ static void spyi_emit_unit_calls(spyi_emit_state *s, spyi_text *arguments, uint3
     s->suffix[0] = 0;
 }
 
-// Writes what the dispatch that finishes does with a unit: puts a part to each sum.
+// Writes the work of the finishing dispatch on a unit: it puts a part to each sum.
 static void spyi_emit_unit_parts(spyi_emit_state *s, uint32_t unit) {
     const spyi_bound *b = s->bound;
     const char *name = spyi_combine_name(b);
@@ -148,7 +146,8 @@ static void spyi_emit_unit_parts(spyi_emit_state *s, uint32_t unit) {
         spyi_left_place(s, i, spyi_text_str(&row), &place);
         if (name)
             spyi_text_add(&format, "%s(%%s, %s)", name,
-                          spyi_text_str(&place)); // the first part twice: no matter
+                          spyi_text_str(&place)); // puts the first part twice, which changes no minimum or
+                                                  // maximum
         else if (unit)
             spyi_text_add(&format, "%%s + select(spy_in_%u, %s, %s(0))", unit, spyi_text_str(&place),
                           is_double ? "double" : "float");
@@ -232,7 +231,8 @@ static void spyi_emit_team_end(spyi_emit_state *s, uint32_t i) {
     } else if (s->key->walk[i] & SPYI_WALK_ATOMIC) {
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_ATOMIC, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
-    } else if (spyi_sum_is_long(leaf->type) && !spyi_gathers(s, i)) { // in memory: drivers unroll a copy
+    } else if (spyi_sum_is_long(leaf->type) && !spyi_gathers(s, i)) { // the sum stays in memory, because
+                                                                      // drivers would unroll a copy
         spyi_place(s, i, 0, "", true, &place);
         spyi_emit_pieces(s, SPYI_PIECE_APPLY, i, leaf->type, spyi_text_str(&place), leaf->type, "", "    ");
     } else {

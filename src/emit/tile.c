@@ -15,7 +15,8 @@
 // Rows of groupshared memory are one word longer than the tile, so that neither rows nor columns meet in one bank.
 #include "emit/internal.h"
 
-// The threads along a row of the tile, and the rows between two elements of a thread.
+// spyi_tile_columns() returns the number of threads along a row of the tile; spyi_tile_step() returns the
+// number of rows between two elements of a thread.
 static uint32_t spyi_tile_columns(const spyi_emit_state *s) {
     return s->key->tile / s->key->width;
 }
@@ -40,8 +41,8 @@ static uint32_t spyi_tile_pitch(const spyi_emit_state *s, uint32_t i) {
     return s->key->tile + (size < 4 ? (uint32_t)(4 / size) : 1);
 }
 
-// Writes where an element of a turned leaf lies in groupshared memory. `across`: counted along the leaf's own
-// neighbours, of which it is number `element` of row `row`; else along the call's.
+// Writes where an element of a turned leaf lies in groupshared memory. With `across` the place is counted
+// along the leaf's own neighbours, of which it is number `element` of row `row`; otherwise along the call's.
 static void spyi_tile_place(const spyi_emit_state *s, uint32_t i, bool across, uint32_t row, uint32_t element,
                             spyi_text *out) {
     uint32_t pitch = spyi_tile_pitch(s, i), below = row * spyi_tile_step(s);
@@ -108,7 +109,8 @@ static void spyi_emit_tile_places(spyi_emit_state *s) {
     const spyi_variant_key *key = s->key;
     spyi_text *body = &s->body;
     uint32_t last = spyi_tile_last(s), turn = key->turn, step = spyi_tile_step(s);
-    const uint32_t dims[2] = { last, turn }; // first the call's neighbours, then those of turned leaves
+    const uint32_t dims[2] = { last, turn }; // first comes the call's neighbour dimension, then that of
+                                             // turned leaves
     for (int k = 0; k < 2; k++) {
         uint32_t along = dims[k], across = dims[1 - k];
         char c = k ? 'u' : 'c';
@@ -134,7 +136,7 @@ static void spyi_tile_guard(spyi_emit_state *s, bool turned, uint32_t row) {
         along, tile, along, across, tile, row * spyi_tile_step(s), across);
 }
 
-// Writes the index of each row of a leaf's elements. That of vectors counts vectors.
+// Writes the index of each row of a leaf's elements. The index of vectors counts vectors.
 static void spyi_emit_tile_offsets(spyi_emit_state *s, uint32_t i, uint32_t row) {
     const spyi_variant_key *key = s->key;
     bool turned = spyi_is_turned(s, i), still = spyi_walk_of(s, i) == SPYI_WALK_STILL;
@@ -146,7 +148,7 @@ static void spyi_emit_tile_offsets(spyi_emit_state *s, uint32_t i, uint32_t row)
         if (d == along && still) continue;
         spyi_text_add(&s->body, "%s", plus);
         plus = " + ";
-        if (d == along && !spyi_has_stride(s, i, d) && key->width > 1) { // which is 4 or 8
+        if (d == along && !spyi_has_stride(s, i, d) && key->width > 1) { // the width is 4 or 8 here
             spyi_text_add(&s->body, "(spy_%c%u >> %u)", c, d, key->width == 4 ? 2 : 3);
             continue;
         }
@@ -163,7 +165,8 @@ static void spyi_tiles_index(const spyi_emit_state *s, uint32_t i, uint32_t acce
     uint32_t walk = spyi_walk_of(s, i), width = s->key->width, column = s->element % width;
     if (walk == SPYI_WALK_UNIFORM) return;
     if (spyi_is_wide(s, i)) {
-        uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i) / s->key->unroll; // accesses of a row
+        uint32_t n = spyi_vectors(s, i) / spyi_packed(s, i) / s->key->unroll; // the number of accesses of a
+                                                                              // row
         spyi_text_add(out, "%s_at_%u", s->names[i], access / n);
         if (n > 1) spyi_text_add(out, " * %u + %u", n, access % n);
         return;
@@ -181,7 +184,7 @@ static void spyi_tile_element(spyi_emit_state *s, uint32_t row, uint32_t element
     snprintf(s->suffix, sizeof s->suffix, "_%u", s->element & 255u); // gcc sees that it fits
 }
 
-// Writes the loads of a turned leaf into variables: those of all leaves are under way together.
+// Writes the loads of a turned leaf into variables. The loads of all leaves are under way together.
 static void spyi_load_turned(spyi_emit_state *s, uint32_t i) {
     if (spyi_is_wide(s, i)) {
         spyi_load_vectors(s, i);
@@ -239,8 +242,8 @@ static bool spyi_is_plain_vector(const spyi_emit_state *s, uint32_t i) {
     return spyi_is_wide(s, i) && !spyi_is_turned(s, i);
 }
 
-// Writes the loads of all leaves that are loaded before any element's call, and the way of turned ones into groupshared
-// memory.
+// Writes the loads of all leaves that are loaded before any element's call, and moves those of turned leaves
+// into groupshared memory.
 static void spyi_tile_loads(spyi_emit_state *s) {
     const spyi_bound *b = s->bound;
     bool any = false;

@@ -1,8 +1,9 @@
-// The vectors of wide variants: what a thread of the compute prologue does once for several neighbouring
-// elements. A leaf is loaded as vectors of SPYI_LANES scalars. Each element takes its scalars from them and
-// puts them back, and the vectors are stored at the end. If the last thread has fewer elements, it stores
-// them one by one. Vectors of small scalars are moved as 32-bit words, up to four at a time: NVIDIA's Vulkan driver moves
-// the scalars of a half4 one by one (docs/measurements.md, "Small scalars on Vulkan").
+// The vectors of wide variants, by which a thread of the compute prologue loads and stores several
+// neighbouring elements at once. A leaf is loaded as vectors of SPYI_LANES scalars. Each element takes its
+// scalars from them and puts them back, and the vectors are stored at the end. If the last thread has fewer
+// elements, it stores them one by one. Vectors of small scalars are moved as 32-bit words, up to four at a
+// time: NVIDIA's Vulkan driver moves the scalars of a half4 one by one (docs/measurements.md, "Small scalars
+// on Vulkan").
 #include "emit/internal.h"
 
 // Writes a wide leaf's vector type.

@@ -121,7 +121,7 @@ static spy_function *spyi_graph_function(spy_module *module, const char *name, c
     return found;
 }
 
-// A call whose value is used under no_diff alone needs no derivative.
+// Drops the derivatives of calls that need none, because their value is used under no_diff alone.
 static void spyi_graph_drop_derivatives(spy_fusion *g) {
     bool *needed = (bool *)spyi_calloc(g->count + 1, sizeof *needed);
     if (!needed) return;
@@ -138,8 +138,8 @@ static void spyi_graph_drop_derivatives(spy_fusion *g) {
     free(needed);
 }
 
-// Makes the module of a complete graph. NULL, and then `error` has the reason, or it is empty and has been
-// reported.
+// Makes the module of a complete graph. Returns NULL when that fails; `error` then has the reason, or it is
+// empty and the error has been reported.
 static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text *error) {
     spyi_text name = { NULL, 0, 0 }, refused = { NULL, 0, 0 };
     spyi_fused *fused = (spyi_fused *)spyi_calloc(1, sizeof *fused);
@@ -180,7 +180,8 @@ static spy_function *spyi_graph_end(spy_fusion *g, spy_status *status, spyi_text
                                 ? NULL
                                 : spyi_graph_function(module, spyi_text_str(&name), "_seeded");
             function->reduces = true;
-            // Not when the device is made: the linker then drops it from programs that fuse nothing.
+            // The table is set here, not when the device is made, so that the linker drops it from programs
+            // that fuse nothing.
             function->object.device->fused_table = spyi_reductions();
             if (!fused->total || !fused->element) function = NULL;
         }

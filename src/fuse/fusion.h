@@ -11,8 +11,8 @@ typedef enum spyi_step_kind {
     SPYI_STEP_CONSTANT, // a number, which the text repeats wherever it is used
     SPYI_STEP_CALL,     // a Slang function
     SPYI_STEP_OUT,      // the value that the call `operands[0]` left in its out parameter `name`
-    SPYI_STEP_MAKE,     // Type(...)
-    SPYI_STEP_FIELDS,   // a struct, field by field
+    SPYI_STEP_MAKE,     // a constructor, Type(...)
+    SPYI_STEP_FIELDS,   // a struct, made field by field
     SPYI_STEP_OPERATOR, // an operator, or one of Slang's own functions
     SPYI_STEP_MEMBER    // a field or a swizzle
 } spyi_step_kind;
@@ -23,15 +23,15 @@ typedef struct spyi_step_param {
     char *name;
     const spyi_type *type;
     bool in, out, has_default;
-    int32_t operand; // number of the operand that feeds it; -1 if there is none
+    int32_t operand; // the number of the operand that feeds the parameter; -1 means that there is none
 } spyi_step_param;
 
 // How an operator is written, and which types it takes and gives.
 typedef enum spyi_operator_form {
-    SPYI_FORM_ARITHMETIC, // a + b
-    SPYI_FORM_COMPARE,    // a < b: bool, or a vector of bool
-    SPYI_FORM_LOGIC,      // a && b, of vectors and(a, b)
-    SPYI_FORM_BITS,       // a & b
+    SPYI_FORM_ARITHMETIC, // such as a + b
+    SPYI_FORM_COMPARE,    // such as a < b, which gives a bool or a vector of bool
+    SPYI_FORM_LOGIC,      // such as a && b, which is and(a, b) for vectors
+    SPYI_FORM_BITS,       // such as a & b
     SPYI_FORM_SIGN,       // -a
     SPYI_FORM_NOT,        // !a
     SPYI_FORM_INVERT,     // ~a
@@ -42,22 +42,22 @@ typedef enum spyi_operator_form {
 } spyi_operator_form;
 
 typedef struct spyi_fused_step {
-    uint8_t kind;          // spyi_step_kind
-    uint8_t form;          // OPERATOR: spyi_operator_form
-    const spyi_type *type; // NULL if not known yet
-    char *name;            // name of the input, member, operator or type, by `kind`
-    uint32_t *operands;    // numbers of steps
-    char **names;          // names of the operands; NULL means that no operand has a name
-    uint32_t count;        // operands
-    // CALL
+    uint8_t kind;          // a spyi_step_kind
+    uint8_t form;          // the spyi_operator_form of a SPYI_STEP_OPERATOR
+    const spyi_type *type; // NULL means that the type is not known yet
+    char *name;            // the name of the input, member, operator or type, depending on `kind`
+    uint32_t *operands;    // the numbers of the steps that are operands
+    char **names;          // the names of the operands; NULL means that no operand has a name
+    uint32_t count;        // the number of operands
+    // These members belong to a SPYI_STEP_CALL.
     spy_function *function;
     spyi_callee callee;
     char *spelling;
     spyi_step_param *params;
     uint32_t param_count;
     const spyi_type *result;
-    bool no_diff; // its derivative is not taken
-    // CONSTANT
+    bool no_diff; // the step's derivative is not taken
+    // These members belong to a SPYI_STEP_CONSTANT.
     spy_dtype dtype;
     bool typed; // the number has a type; otherwise it takes the type of the other operand
     union {
@@ -76,9 +76,9 @@ struct spy_fusion {
     spyi_object object;
     uint32_t number; // unique in the process
     char *name;
-    spy_module **modules; // retained; in the order in which they are named
+    spy_module **modules; // retained modules, in the order in which they are named
     uint32_t module_count;
-    spyi_fused_step *steps; // steps[0] is not used, so that 0 means none
+    spyi_fused_step *steps; // steps[0] is not used, so that 0 means no step
     uint32_t count, capacity;
     spyi_fused_output *outputs;
     uint32_t output_count;
@@ -93,9 +93,9 @@ struct spy_fusion {
 // Finds all types of steps that follow from the types known so far. Returns false when a step is impossible,
 // with the reason in `error`.
 SPYI_FN bool spyi_fusion_settle(spy_fusion *g, spyi_text *error);
-// Adds the module to those that the graph names and retains it; false when out of memory.
+// Adds the module to those that the graph names and retains it. Returns false when out of memory.
 SPYI_FN bool spyi_fusion_uses(spy_fusion *g, spy_module *module);
-// Finds a type by its name in the modules of the graph; NULL if there is none.
+// Finds a type by its name in the modules of the graph. Returns NULL when there is none.
 SPYI_FN const spyi_type *spyi_fusion_type(spy_fusion *g, const char *name);
 SPYI_FN bool spyi_operator_find(const char *op, uint32_t count, spyi_operator_form *form);
 // Writes how messages name a step: "input 'x'", "the result of tone_map".

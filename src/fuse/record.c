@@ -142,7 +142,7 @@ static bool spyi_name_operand(spyi_fused_step *s, uint32_t operand, const char *
     return s->names && s->names[operand];
 }
 
-// Returns the step of a value of this graph; 0, with the reason in `error`, for any other.
+// Returns the step of a value of this graph. For any other value it returns 0, with the reason in `error`.
 static uint32_t spyi_step_of(const spy_fusion *g, uint64_t graph, uint64_t index, spyi_text *error) {
     if (graph == g->number && index && index < g->count) return (uint32_t)index;
     if (!graph)
@@ -294,7 +294,7 @@ static bool spyi_step_list(spy_fusion *g, spy_args args, uint32_t *steps, spyi_t
 static bool spyi_fusion_enter(spy_fusion *g, const char *function) {
     if (spyi_enter(g, SPYI_KIND_FUSION, function) != SPY_OK) return false;
     if (!g->failed) return true;
-    spyi_leave(g->object.device); // its error has been reported
+    spyi_leave(g->object.device); // the step's error has been reported
     return false;
 }
 

@@ -1,7 +1,8 @@
 // Calls of functions that end in a reduction. The library sums gradients of values that elements share
-// (emit/team.c). A reduction is such a sum: the function `total` of its module has a derivative that gives one
-// element as the gradient of its parameter `total_`, which all elements share, so that a backward call of
-// `total` adds up the elements in one kernel. A backward call of the reduction is one of `seeded`.
+// (emit/team.c). A reduction is such a sum. The function `total` of its module has a derivative that gives
+// one element as the gradient of its parameter `total_`, which all elements share, so that a backward call of
+// `total` adds up the elements in one kernel. A backward call of the reduction itself is a backward call of
+// the module's function `seeded`.
 #include <math.h>
 
 #include "api/gradient.h"
@@ -15,19 +16,19 @@ typedef struct spyi_reducing {
     spy_function *function;
     const spyi_fused *fused;
     const char *public_name;
-    const spy_call_options *options; // NULL if there is none
-    spy_arg *items;                  // the inputs, then what the library adds
-    size_t count;                    // number of inputs
-    const spy_arg *result;           // the argument "_result"; NULL if there is none
-    spy_dims kept;                   // dimensions of the call that the result has
-    spy_shape shape;                 // shape of the result
-    double elements;                 // that make up one value of the result
+    const spy_call_options *options; // NULL means that there are no options
+    spy_arg *items;                  // the inputs, followed by the arguments that the library adds
+    size_t count;                    // the number of inputs
+    const spy_arg *result;           // the argument "_result"; NULL means that there is none
+    spy_dims kept;                   // the dimensions of the call that the result has
+    spy_shape shape;                 // the shape of the result
+    double elements;                 // the number of elements that make up one value of the result
     bool timed;
     uint64_t *gpu_time_ns;
     bool explains; // the call is described, not made
     bool tries;    // the call is checked and compiled, not made
     char *text;
-    size_t capacity, size; // bytes of `text`, and of the description
+    size_t capacity, size; // `capacity` is the size of `text` in bytes, `size` that of the description
 } spyi_reducing;
 
 static spy_status spyi_reducing_fail(const spyi_reducing *r, spy_status status, const char *words) {
@@ -68,7 +69,7 @@ static spy_resolution *spyi_reducing_resolve(const spyi_reducing *r) {
 static spy_status spyi_reducing_shape(spyi_reducing *r) {
     bool gone[SPY_MAX_RANK] = { false };
     spy_resolution *resolution = spyi_reducing_resolve(r);
-    if (!resolution) return SPY_ERROR_TYPE_MISMATCH; // reported
+    if (!resolution) return SPY_ERROR_TYPE_MISMATCH; // the error has been reported
     spy_shape shape = resolution->shape;
     spy_release_resolution(resolution);
     for (uint32_t i = 0; i < r->fused->dims.count; i++) {
@@ -99,8 +100,8 @@ static void spyi_reducing_scale(const spyi_reducing *r, size_t *count) {
 }
 
 // >>trying a call
-// A list that keeps nothing of what is recorded into it. A call that goes there without an error has been checked
-// and compiled, and has changed nothing.
+// The calls are recorded into a list that keeps nothing. A call that goes there without an error has been
+// checked and compiled, and has changed nothing.
 
 static spy_status spyi_nowhere_open(const spyi_sink *sink, spyi_text *error) {
     (void)sink;
@@ -183,7 +184,8 @@ static spy_status spyi_reducing_clear(const spyi_reducing *r, spy_tensor *to) {
     return spy_tensor_fill(to, value);
 }
 
-// Refuses a result that shares memory with an input: it is cleared before the inputs are read.
+// Refuses a result that shares memory with an input, because the result is cleared before the inputs are
+// read.
 static spy_status spyi_reducing_apart(const spyi_reducing *r, const spy_tensor *to) {
     spy_status status = SPY_OK;
     if (spyi_enter(r->function, SPYI_KIND_FUNCTION, r->public_name) != SPY_OK) return SPY_ERROR_RELEASED;
@@ -244,7 +246,7 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     }
     spy_status status = spyi_reducing_apart(r, to);
     if (status != SPY_OK) return status;
-    // The value of total_, of which only the gradient counts.
+    // The value of total_ does not matter; only its gradient does.
     pair[0] = spy_arg_f32(NULL, 0);
     pair[1] = spy_vmap(spy_arg_tensor(NULL, to), r->kept);
     if (info.shape.rank) {
@@ -254,7 +256,7 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
         one = spy_create_tensor(device, &desc);
         spread = one ? spy_create_broadcast(one, info.shape) : NULL;
         spy_release_tensor(one);
-        if (!spread) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // reported
+        if (!spread) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // the error has been reported
         pair[0] = spy_vmap(spy_arg_tensor(NULL, spread), r->kept);
     }
     both.items = pair;
@@ -262,7 +264,7 @@ static spy_status spyi_reduce_to(spyi_reducing *r, spy_tensor *to) {
     r->items[count++] = spy_arg_diff_pair("total_", both);
     spyi_reducing_scale(r, &count);
     if (r->result->kind == SPY_ARG_KIND_TENSOR && !r->explains &&
-        r->elements > 0) { // a call that fails leaves the caller's tensor as it is
+        r->elements > 0) { // a call that fails leaves the caller's tensor unchanged
         r->tries = true;
         status = spyi_reducing_run(r, r->fused->total, count);
         r->tries = false;
@@ -290,7 +292,7 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
         return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
                                   "'_result': expected a tensor, since the call is recorded");
     spy_tensor *made = spy_create_tensor(device, &desc);
-    if (!made) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // reported
+    if (!made) return SPY_ERROR_OUT_OF_DEVICE_MEMORY; // the error has been reported
     spy_status status = spyi_reduce_to(r, made);
     if (r->explains) {
         spy_release_tensor(made);
@@ -427,11 +429,11 @@ static size_t spyi_reduced_explain(spy_function *function, spy_args args, const 
     r.explains = true;
     r.text = text;
     r.capacity = capacity;
-    (void)spyi_reduce(&r, args); // what it cannot explain it reports
+    (void)spyi_reduce(&r, args); // it reports a call that it cannot explain
     return r.size;
 }
 
-// Resolves what a reduction takes: its inputs, over all elements.
+// Resolves the inputs of a reduction, over all elements.
 static spy_resolution *spyi_reduced_resolve(spy_function *function, spy_args args,
                                             const spy_call_options *options) {
     spyi_reducing r;

@@ -353,8 +353,7 @@ static bool spyi_match_operands(const spyi_fused_step *s, const spyi_signature *
     return true;
 }
 
-// Returns whether a value of one type can be given to a parameter of the other, as far as it is certain that
-// it cannot.
+// Returns false only when it is certain that a value of one type cannot be given to a parameter of the other.
 static bool spyi_may_feed(const spyi_type *from, const spyi_type *to) {
     if (from == to || to->kind == SPYI_TYPE_OTHER || from->kind == SPYI_TYPE_OTHER) return true;
     if (from->kind == SPYI_TYPE_SCALAR && spyi_is_numeric(to)) return true;
@@ -379,7 +378,7 @@ static bool spyi_keep_overload(spyi_fused_step *s, const spyi_signature *o, cons
     return true;
 }
 
-// Chooses among several overloads, or a generic one, which Slang does from the types of all operands.
+// Chooses among several overloads, or a generic one. Slang makes this choice from the types of all operands.
 static bool spyi_settle_overloads(spy_fusion *g, spyi_fused_step *s, const int32_t *maps, const bool *fits,
                                   uint32_t width, spyi_text *error) {
     const spyi_overloads *all = &s->function->overloads;
@@ -406,7 +405,7 @@ static bool spyi_settle_overloads(spy_fusion *g, spyi_fused_step *s, const int32
                                                            wanted->kind == SPYI_TYPE_OTHER ? beside : wanted);
             if (!types[given] && g->steps[s->operands[operand]].kind == SPYI_STEP_FIELDS)
                 types[given] = wanted;
-            if (!types[given]) return true; // an input has no type yet
+            if (!types[given]) return true; // the type of an input is not known yet
             good = spyi_may_feed(types[given], wanted);
             exact += types[given] == wanted &&
                      (operand < 0 || g->steps[s->operands[operand]].kind != SPYI_STEP_CONSTANT);
@@ -463,7 +462,7 @@ static bool spyi_settle_call(spy_fusion *g, spyi_fused_step *s, spyi_text *error
                       spyi_text_str(&why));
         good = false;
     }
-    // What all overloads agree on is the type of an input that has none.
+    // An input without a type gets the type that all overloads agree on.
     for (uint32_t p = 0; p < width && good; p++) {
         const spyi_type *agreed = NULL;
         bool agree = fitting > 0;
@@ -510,7 +509,7 @@ static bool spyi_settle_out(spy_fusion *g, spyi_fused_step *s, spyi_text *error)
     return false;
 }
 
-// Components of a vector that is made tell the type of inputs that are its numbers.
+// Gives a constructed vector its type. Components of the vector tell the type of inputs that are its numbers.
 static bool spyi_settle_make(spy_fusion *g, const spyi_fused_step *s, spyi_text *error) {
     bool vector = s->type->kind == SPYI_TYPE_VECTOR && s->count == s->type->columns;
     for (uint32_t i = 0; i < s->count && vector; i++)

@@ -7,13 +7,13 @@
 
 typedef struct spyi_writing {
     const spy_fusion *g;
-    const char *name;  // name of the fused function
-    uint32_t *uses;    // how often each step is an operand or output
-    uint32_t *numbers; // numbers of the steps' variables, from 1 in the order of lines
+    const char *name;  // the name of the fused function
+    uint32_t *uses;    // counts how often each step is an operand or output
+    uint32_t *numbers; // the numbers of the steps' variables, from 1 in the order of lines
     bool differentiable;
-    spyi_text steps;    // functions of one step each, which carry a policy for backward calls
-    const char *prefix; // prefix of variables
-    const char *inputs; // prefix of parameters inside the body
+    spyi_text steps;    // the functions of one step each, which carry a policy for backward calls
+    const char *prefix; // the prefix of variables
+    const char *inputs; // the prefix of parameters inside the body
     spyi_text lines;
 } spyi_writing;
 
@@ -32,7 +32,7 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
     }
     if (as >= SPY_DTYPE_FLOAT16) {
         char digits[64];
-        if (f != f || f - f != 0) { // Slang has no words for these
+        if (f != f || f - f != 0) { // infinities and NaN have no literals in Slang
             const char *bits = f != f ? "0x7fc00000u" : f > 0 ? "0x7f800000u" : "0xff800000u";
             spyi_text_add(out,
                           as == SPY_DTYPE_FLOAT32   ? "asfloat(%s)"
@@ -43,7 +43,8 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
         }
         snprintf(digits, sizeof digits, as == SPY_DTYPE_FLOAT64 ? "%.17g" : "%.9g", f);
         if (as != SPY_DTYPE_FLOAT64) {
-            for (int precision = 1; precision < 9; precision++) { // the shortest text of the same float
+            for (int precision = 1; precision < 9; precision++) { // finds the shortest text that gives the
+                                                                  // same float
                 char shorter[64];
                 snprintf(shorter, sizeof shorter, "%.*g", precision, f);
                 if ((float)atof(shorter) != (float)f) continue;
@@ -52,7 +53,7 @@ static void spyi_write_number(const spyi_fused_step *s, spy_dtype as, spyi_text 
             }
         }
         for (char *c = digits; *c; c++)
-            if (*c == ',') *c = '.'; // the locale's
+            if (*c == ',') *c = '.'; // this is the decimal point of the locale
         bool point = strpbrk(digits, ".e") != NULL;
         negative = digits[0] == '-';
         spyi_text_add(out, negative ? "(%s%s%s)" : "%s%s%s", digits, point ? "" : ".0",
@@ -272,7 +273,7 @@ static void spyi_write_call(spyi_writing *w, uint32_t step) {
     }
     spyi_text call = { NULL, 0, 0 };
     bool method = s->callee == SPYI_CALLEE_METHOD, first = true;
-    // What a function writes to needs a variable.
+    // A parameter that a function writes to needs a variable.
     for (uint32_t p = 0; p < s->param_count; p++) {
         const spyi_step_param *q = &s->params[p];
         if (!q->out) continue;
@@ -328,7 +329,7 @@ static void spyi_write_step(spyi_writing *w, uint32_t step) {
 
 // >>the module
 
-// Returns whether a parameter's name is also that of something that the body calls.
+// Returns whether a parameter's name is also that of a function or type that the body uses.
 static bool spyi_is_called(const spy_fusion *g, const char *name) {
     for (uint32_t i = 1; i < g->count; i++) {
         const spyi_fused_step *s = &g->steps[i];
@@ -377,7 +378,7 @@ static const spyi_type *spyi_returned(const spy_fusion *g) {
 }
 
 // Writes the functions that the library calls for a reduction. total()'s "gradient" with respect to total_ is
-// the element, so that what sums gradients over threads and groups reduces the elements.
+// the element, so that the code which sums gradients over threads and groups reduces the elements.
 static void spyi_write_reduction(const spy_fusion *g, const char *name, bool differentiable, spyi_text *out) {
     const spyi_type *type = spyi_returned(g);
     const char *t = spyi_spell(type), *scale = g->reduction == SPY_FUSE_REDUCTION_MEAN ? " * scale_" : "";
@@ -430,10 +431,10 @@ static void spyi_count_uses(const spy_fusion *g, uint32_t *uses) {
     for (uint32_t i = 0; i < g->output_count; i++) uses[g->outputs[i].step]++;
 }
 
-// Parsers recurse: an expression that would be nested deeper than 64 becomes a line of its own.
+// Makes a line of its own of an expression that would be nested deeper than 64, because parsers recurse.
 static void spyi_limit_nesting(spyi_writing *w) {
     const spy_fusion *g = w->g;
-    uint32_t *depths = w->numbers; // free until the lines are numbered
+    uint32_t *depths = w->numbers; // these numbers are free until the lines are numbered
     for (uint32_t i = 1; i < g->count; i++) {
         uint32_t deepest = 0;
         for (uint32_t k = 0; k < g->steps[i].count; k++) {
@@ -503,7 +504,7 @@ SPYI_FN void spyi_fusion_write(const spy_fusion *g, const char *name, bool diffe
     spyi_text_add(out, "\n%s%s %s%s%s(", mark, result, name, element, renamed ? "_body" : "");
     spyi_write_parameters(g, w.inputs, true, false, true, out);
     spyi_text_add(out, ")\n{\n%s", spyi_text_str(&w.lines));
-    for (int last = 0; last < 2; last++) // the result is returned behind the assignments
+    for (int last = 0; last < 2; last++) // the last turn writes the returned result behind the assignments
         for (uint32_t i = 0; i < g->output_count; i++) {
             bool returns = strcmp(g->outputs[i].name, "_result") == 0;
             if (returns != (last == 1)) continue;

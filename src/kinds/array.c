@@ -45,7 +45,7 @@ static const char *spyi_upload_host(const spyi_leaf *leaf, const spyi_value *val
 
 static const spyi_kind_build spyi_upload_build = {
     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-}; // spyi_array_bind gives a leaf this kind
+}; // spyi_array_bind() gives this kind to a leaf
 static const spyi_kind_memory spyi_upload_memory = { spyi_upload_make, spyi_upload_finish, spyi_upload_host };
 static const spyi_kind_run spyi_upload_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_TRACKED |
                                                    SPYI_TRAIT_SIZED | SPYI_TRAIT_RETURNS,

@@ -7,7 +7,8 @@
 
 static const struct spyi_buffer_family {
     const char *name;
-    bool typed, texels, writes; // elements have a type T; they are texels; kernels may write them
+    bool typed, texels, writes; // typed: elements have a type T; texels: elements are texels; writes: kernels
+                                // may write elements
     bool one;                   // the buffer is the address of one element
 } spyi_buffer_families[] = {
     { "StructuredBuffer", true, false, false, false },
@@ -25,8 +26,8 @@ static const struct spyi_buffer_family *spyi_buffer_family_of(const char *base) 
     return NULL;
 }
 
-// Sets the type that a buffer of pointers is passed as, with T* for Slang's "Ptr<T, ...>", which its compiler
-// does not accept. The elements are addresses.
+// Sets the type by which a buffer of pointers is passed, with T* for Slang's "Ptr<T, ...>", which its
+// compiler does not accept. The elements are addresses.
 static void spyi_buffer_of_pointers(spyi_fitting *fitting, const spyi_type_parts *buffer, spyi_leaf *leaf) {
     spyi_type_parts pointer;
     spyi_text passed = { NULL, 0, 0 };
@@ -40,7 +41,7 @@ static void spyi_buffer_of_pointers(spyi_fitting *fitting, const spyi_type_parts
     spyi_free_parts(&pointer);
 }
 
-// Like spyi_kind_own_field(), in the type that the buffer is passed as.
+// Writes the field like spyi_kind_own_field(), in the type by which the buffer is passed.
 static void spyi_buffer_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_text_add(out, "%s", leaf->kind_type ? leaf->kind_type : leaf->type->name);
 }
@@ -54,7 +55,8 @@ static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spy
     leaf->element = value->type;
     if (family && family->typed)
         leaf->element = spyi_named_type(fitting->types, value->type, parts.arguments[0]);
-    // A buffer without a type takes that of the parameter, which may be a struct of the module.
+    // A buffer without a type takes the type of the parameter's elements, which may be a struct of the
+    // module.
     if (family && family->typed && !leaf->element && parts.arguments[0] && spyi_type_is_memory(value->type) &&
         fitting->finder->object)
         leaf->element = fitting->finder->find(fitting->finder->object, parts.arguments[0]);
@@ -76,7 +78,7 @@ static bool spyi_buffer_bind(spyi_fitting *fitting, const spyi_value *value, spy
     leaf->writes = family->writes;
     leaf->texels = family->texels;
     leaf->consumed = value->rank;
-    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // the sizes may be any
     for (uint32_t d = 0; d < fit.consumed; d++)
         leaf->consumed_dims[value->rank - fit.consumed + d] = fit.dims[d];
     return true;
@@ -137,7 +139,7 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
     return false;
 }
 
-// A bound buffer has no bytes in the parameter block.
+// Writes no offsets, because a bound buffer has no bytes in the parameter block.
 static uint32_t spyi_buffer_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]) {
     offsets[0] = 0;
     return leaf->binds ? 0 : 1;

@@ -7,16 +7,18 @@
 #include "data/texture_form.h"
 #include "kinds/internal.h"
 
-// The field's numbers. SpyiTexels: address (2), levels, layers, sizes (3), and whether sums are exact. Without bindings,
-// also: object without sampler (2), number of the sampler, whether there is one; then the sampler's numbers.
+// These are numbers of the field. SpyiTexels has the address (2 numbers), levels, layers, sizes (3), and
+// whether sums are exact. A field without a binding also has the object without sampler (2), the number of
+// the sampler, and whether there is one; then the sampler's numbers.
 enum {
     SPYI_DIFF_TEXTURE_INTS = 8,
     SPYI_NUMBERED_INTS = 12,
     SPYI_NUMBERED_MOST = 24,
-    SPYI_NUMBERED_OBJECT = 8 // bytes of the object before the numbers
+    SPYI_NUMBERED_OBJECT = 8 // the bytes of the object before the numbers
 };
 
-// Sets the size of the leaf's field. leaf->binds says whether the texture is a binding. `plain`: of Slang's own type.
+// Sets the size of the leaf's field. leaf->binds says whether the texture is a binding, `plain` whether it is
+// of Slang's own type.
 static void spyi_diff_texture_size(spyi_leaf *leaf, bool plain) {
     leaf->field_size = leaf->binds
                            ? 4 * SPYI_DIFF_TEXTURE_INTS
@@ -24,7 +26,7 @@ static void spyi_diff_texture_size(spyi_leaf *leaf, bool plain) {
     leaf->field_align = leaf->binds ? 4 : 8;
 }
 
-// Returns how many numbers the field has, of a leaf without binding.
+// Returns how many numbers the field of a leaf without binding has.
 static uint32_t spyi_diff_texture_numbers(const spyi_leaf *leaf) {
     return (leaf->field_size - SPYI_NUMBERED_OBJECT) / 4;
 }
@@ -56,7 +58,7 @@ static bool spyi_diff_texture_bind(spyi_fitting *fitting, const spyi_value *valu
     leaf->whole_grads = SPYI_WHOLE_LOADS;
     spyi_diff_texture_size(leaf, false);
     leaf->consumed = value->rank;
-    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // the sizes may be any
     return true;
 }
 
@@ -88,7 +90,7 @@ static const char *spyi_diff_texture_takes(const spyi_type *type, const char *ba
                : "; it takes a texture of this dimension and texel type, whose texels are floats";
 }
 
-// Packs the texture object, and into `ints` what only fields without bindings have.
+// Packs the texture object, and into `ints` the numbers that only fields without bindings have.
 static bool spyi_diff_texture_objects(const spyi_leaf *leaf, const spyi_value *value, void *field,
                                       int32_t *ints, spyi_text *error) {
     spy_texture *t = (spy_texture *)(void *)value->held[0];
@@ -164,7 +166,7 @@ static const spyi_kind_build spyi_diff_texture_build = {
     spyi_diff_texture_load,
     spyi_diff_texture_takes,
     NULL, // type_name
-    NULL, // choose: texture.c
+    NULL, // texture.c chooses
     NULL,
 };
 static const spyi_kind_run spyi_diff_texture_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS |

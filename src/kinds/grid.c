@@ -53,7 +53,8 @@ static bool spyi_grid_pack(const spyi_leaf *leaf, const spyi_value *value, void 
     (void)error;
     for (uint32_t d = 0; d < leaf->batch_rank; d++) {
         out[d] = desc->offset.rank ? (int32_t)desc->offset.dims[d] : 0;
-        // A size of 1 may be broadcast: then all elements get the same coordinate, so the stride is 0.
+        // A dimension of size 1 may be broadcast. All elements then get the same coordinate, so the stride is
+        // 0.
         out[leaf->batch_rank + d] = desc->shape.dims[d] == 1 ? 0
                                     : desc->stride.rank      ? (int32_t)desc->stride.dims[d]
                                                              : 1;

@@ -6,7 +6,7 @@ static bool spyi_handle_bind(spyi_fitting *fitting, const spyi_value *value, spy
     if (value->tensor) return false;
     spyi_split_type(leaf->type->name, &parts);
     const char *of = parts.arguments[0] ? parts.arguments[0] : "";
-    // CUDA's handles of buffers are pairs of address and size.
+    // CUDA's handles of buffers are pairs of address and size, which a number cannot be.
     bool good = !spyi_types_rules(fitting->types)->by_address || strncmp(of, "Texture", 7) == 0 ||
                 strncmp(of, "RWTexture", 9) == 0;
     if (!good) spyi_text_add(&fitting->why, "on CUDA only textures have handles");

@@ -21,9 +21,9 @@ SPYI_FN void spyi_kind_call(const spyi_leaf *leaf, spy_dtype scalar, bool revers
                             const char *format, ...) SPYI_PRINTF(5, 6);
 // Returns whether the value is a custom argument of the leaf's own kind.
 SPYI_FN bool spyi_kind_same(const spyi_leaf *leaf, const spyi_value *value);
-// For a value that lies in the parameter block: set the size and alignment of its field, write the field's
-// type, and write the value's expression. A number that stands for each component of a vector or matrix is
-// one number in the block.
+// These functions are for values that lie in the parameter block. They set the size and alignment of the
+// field, write the field's type, and write the value's expression. A number that stands for each component of
+// a vector or matrix is one number in the block.
 SPYI_FN void spyi_kind_in_block(spyi_leaf *leaf);
 SPYI_FN void spyi_kind_plain_field(const spyi_leaf *leaf, spyi_text *out);
 SPYI_FN void spyi_kind_plain_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
@@ -31,45 +31,59 @@ SPYI_FN void spyi_kind_plain_load(const spyi_leaf *leaf, const spyi_place_text *
 SPYI_FN void spyi_kind_own_field(const spyi_leaf *leaf, spyi_text *out);
 SPYI_FN void spyi_kind_own_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
 
-// Kinds that are chosen by the parameter's type.
+// These are kinds that are chosen by the parameter's type.
 SPYI_FN const spyi_value_kind *spyi_unsized_kind_of(
-    void); // T[]: the field is an address, which the device fills in, and the number of elements
+    void); // is the kind of T[]: its field is an address, which the device fills in, and the number of
+           // elements
 SPYI_FN const spyi_value_kind *spyi_holder_kind_of(
-    void); // ConstantBuffer<T>, ParameterBlock<T>, arrays of buffers
-SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void); // T*
-SPYI_FN const spyi_value_kind *spyi_handle_kind_of(void);  // DescriptorHandle<T>
-SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void); // Tensor<T, D>, RWTensor<T, D>, DiffTensor<T, D> ...
-SPYI_FN const spyi_value_kind *spyi_view_kind_of(void);  // TensorView<T> and DiffTensorView<T>
-SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void);  // StructuredBuffer<T>, Buffer<T> ...
-SPYI_FN bool spyi_is_buffer_address(const char *base);     // whether such a buffer is one element's address
-SPYI_FN const spyi_value_kind *spyi_texture_kind_of(void); // texture.c: Texture2D<T>, RWTexture2D<T> ...
-SPYI_FN const spyi_value_kind *spyi_texels_kind_of(void);  // texture.c: by texel
-SPYI_FN const spyi_value_kind *spyi_diff_texture_kind_of(void); // diff_texture.c: DiffTexture2D<T> ...
-// diff_texture.c: reads the name of DiffTexture2D<T>, DiffSamplerState and the like: the form of Texture2D<T>.
-// Returns false when it is none of them.
+    void); // is the kind of ConstantBuffer<T>, ParameterBlock<T> and arrays of buffers
+SPYI_FN const spyi_value_kind *spyi_pointer_kind_of(void); // is the kind of T*
+SPYI_FN const spyi_value_kind *spyi_handle_kind_of(void);  // is the kind of DescriptorHandle<T>
+SPYI_FN const spyi_value_kind *spyi_whole_kind_of(void);   // is the kind of Tensor<T, D>, RWTensor<T, D>,
+                                                           // DiffTensor<T, D> and the like
+SPYI_FN const spyi_value_kind *spyi_view_kind_of(void); // is the kind of TensorView<T> and DiffTensorView<T>
+SPYI_FN const spyi_value_kind *spyi_buffer_kind_of(void);  // is the kind of StructuredBuffer<T>, Buffer<T>
+                                                           // and the like
+SPYI_FN bool spyi_is_buffer_address(const char *base);     // returns whether such a buffer is one element's
+                                                           // address
+SPYI_FN const spyi_value_kind *spyi_texture_kind_of(void); // is the kind of Texture2D<T>, RWTexture2D<T> and
+                                                           // the like (texture.c)
+SPYI_FN const spyi_value_kind *spyi_texels_kind_of(void);  // is the kind of textures that are passed texel by
+                                                           // texel (texture.c)
+SPYI_FN const spyi_value_kind *spyi_diff_texture_kind_of(void); // is the kind of DiffTexture2D<T> and the
+                                                                // like (diff_texture.c)
+// Reads the name of DiffTexture2D<T>, DiffSamplerState or the like, and gives the form of Texture2D<T>.
+// Returns false when the name is none of these (diff_texture.c).
 SPYI_FN bool spyi_diff_form_read(const char *name, spyi_texture_form *out);
-SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // sampler.c
-// sampler.c: which sampler of CUDA it is, for a texture and a sampler of one call.
+SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void); // is the kind of samplers (sampler.c)
+// Returns the number of a CUDA sampler, by which a texture and a sampler of one call are compared
+// (sampler.c).
 SPYI_FN int32_t spyi_sampler_identity(const spy_sampler *sampler);
-// sampler.c: writes the 12 numbers that DiffSamplerState is made from, in the order of its constructor.
+// Writes the 12 numbers from which DiffSamplerState is made, in the order of its constructor (sampler.c).
 SPYI_FN void spyi_sampler_fill(const spy_sampler *sampler, void *field);
-SPYI_FN const spyi_value_kind *spyi_weights_kind_of(void); // weights.c: WeightTensor<T, Rows, Columns>
+SPYI_FN const spyi_value_kind *spyi_weights_kind_of(void); // is the kind of WeightTensor<T, Rows, Columns>
+                                                           // (weights.c)
 
-// Kinds that are chosen by the value, for parameters whose type has no kind of its own.
-SPYI_FN const spyi_value_kind *spyi_number_kind_of(void); // number.c
-SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void);  // bytes.c
-SPYI_FN const spyi_value_kind *spyi_array_kind_of(void);  // array.c: one value in the block
-SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void); // tensor.c: by element
-SPYI_FN const spyi_value_kind *spyi_new_kind_of(void);    // result.c: a new tensor
-// Kinds to which the kinds above change a leaf when they bind it.
+// These are kinds that are chosen by the value, for parameters whose type has no kind of its own.
+SPYI_FN const spyi_value_kind *spyi_number_kind_of(void); // is the kind of numbers (number.c)
+SPYI_FN const spyi_value_kind *spyi_bytes_kind_of(void);  // is the kind of host bytes (bytes.c)
+SPYI_FN const spyi_value_kind *spyi_array_kind_of(void);  // is the kind of a host array that is one value in
+                                                          // the block (array.c)
+SPYI_FN const spyi_value_kind *spyi_tensor_kind_of(void); // is the kind of a tensor that is passed element by
+                                                          // element (tensor.c)
+SPYI_FN const spyi_value_kind *spyi_new_kind_of(void);    // is the kind of a result that is a new tensor
+                                                          // (result.c)
+// These are kinds to which the kinds above change a leaf when they bind it.
 SPYI_FN const spyi_value_kind *spyi_filling_kind_of(
-    void); // number.c: a number for each component of a vector or matrix in a uniform buffer
-SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void);   // array.c: an array that is run over
-SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void); // result.c: one value that returns
-// result.c: makes the leaf one value that returns to host memory.
+    void); // is the kind of a number for each component of a vector or matrix in a uniform buffer (number.c)
+SPYI_FN const spyi_value_kind *spyi_upload_kind_of(void);   // is the kind of an array that is run over
+                                                            // (array.c)
+SPYI_FN const spyi_value_kind *spyi_readback_kind_of(void); // is the kind of one value that returns
+                                                            // (result.c)
+// Makes the leaf one value that returns to host memory (result.c).
 SPYI_FN void spyi_kind_return(spyi_leaf *leaf);
-// tensor.c: finds how the numbers of an array or tensor feed the leaf's type. Returns false when they cannot,
-// with the reason in fitting->hint.
+// Finds how the numbers of an array or tensor feed the leaf's type (tensor.c). Returns false when they
+// cannot, with the reason in fitting->hint.
 SPYI_FN bool spyi_kind_fit(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf, spyi_fit *fit);
 // Writes that the parameter cannot hold a number's or array's value: "expected int, got float that does not
 // fit: 1.5".
@@ -77,8 +91,8 @@ SPYI_FN void spyi_kind_misfit(const spyi_leaf *leaf, const spyi_value *value, sp
 // Returns the scalar type of the leaf's elements on the device.
 SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf);
 
-// whole_fill.c: the field of a tensor that is passed whole
-// Returns how many tensors the field holds: 1 for the tensor, and one for each gradient behind it.
+// Returns how many tensors the field of a tensor that is passed whole holds: 1 for the tensor, and one for
+// each gradient behind it (whole_fill.c).
 SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf);
 // The functions stop_adding, addresses and pack of spyi_kind_run.
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);

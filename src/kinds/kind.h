@@ -8,7 +8,7 @@
 #include "data/tensor.h"
 #include "kinds/leaf.h"
 
-// What is true of each leaf of a kind. A trait with "..." comes with SPYI_TRAIT_MEMORY.
+// The traits of each leaf of a kind. A trait with "..." comes with SPYI_TRAIT_MEMORY.
 enum {
     SPYI_TRAIT_VALUE = 1 << 0,       // the function gets a value of the parameter's own type
     SPYI_TRAIT_MEMORY = 1 << 1,      // the kernel loads or stores it in device memory
@@ -25,9 +25,9 @@ enum {
     SPYI_TRAIT_ADDRESS = 1 << 12,       // the parameter also takes an address, given as a number
     SPYI_TRAIT_PARTS = 1 << 13,         // the argument is given by its parts, which have leaves of their own
     SPYI_TRAIT_RESOURCE = 1 << 14,      // a resource that is no memory, for which kind->run->resource is set
-    SPYI_TRAIT_DIFF = 1 << 15,          // its types with gradients are those of slangpy_diff
+    SPYI_TRAIT_DIFF = 1 << 15,          // the argument's types with gradients are those of slangpy_diff
     SPYI_TRAIT_EXACT = 1 << 16,         // a deterministic call adds to its exact sums (call/sums.c)
-    SPYI_TRAIT_TILED = 1 << 17          // neighbours in two dimensions lie together: threads go tile by tile
+    SPYI_TRAIT_TILED = 1 << 17 // neighbours in two dimensions lie together, so threads go tile by tile
 };
 
 // How a call fills a field of the parameter block. The pack program has one operation for each way.
@@ -49,7 +49,7 @@ typedef enum spyi_again_op {
     SPYI_AGAIN_PAIR    // a value and its gradient, both tensors, whose two items follow
 } spyi_again_op;
 
-// What spyi_kind_build.bind gets and returns besides the value and the leaf. The first four members are
+// The inputs and results of spyi_kind_build.bind besides the value and the leaf. The first four members are
 // inputs.
 typedef struct spyi_fitting {
     spyi_types *types;
@@ -58,21 +58,22 @@ typedef struct spyi_fitting {
     bool in_buffer;                 // the parameter lies in a uniform buffer, which the user's code lays out
     bool in_shader;                 // the function is a shader entry point of the user's, which runs as it is
     uint32_t cost;  // bind adds the costs of conversions; the overload with the lowest sum is chosen
-    spyi_text hint; // after a misfit: what the message says behind "expected float, got ..."
-    spyi_text why;  // after a misfit: the complete reason instead, or empty
+    spyi_text hint; // after a misfit: the text that the message has behind "expected float, got ..."
+    spyi_text why;  // after a misfit: the complete reason, which replaces `hint`, or empty
 } spyi_fitting;
 
 // Slang expressions that a kind can use in the expression of its value.
 typedef struct spyi_place_text {
-    const char *field;   // the value's field in the parameter block: "spyi_block.x"
-    const char *binding; // name of its binding, such as "b_x", if it has one
-    const char *element; // number of the call's element, an int
-    const char *thread;  // number of the element in the order of threads: in call groups, group by group
-    const char *shape;   // the call's shape, int[rank]; of a call of rank 0: one size of 1
-    // With a number behind it, the element's coordinate in that dimension of the call: "spy_c"; NULL: the kernel has no
-    // coordinates, and they are found from element and shape.
+    const char *field;   // the value's field in the parameter block, such as "spyi_block.x"
+    const char *binding; // the name of the value's binding, such as "b_x", if it has one
+    const char *element; // the number of the call's element, an int
+    const char *thread;  // the number of the element in the order of threads, which goes group by group in
+                         // call groups
+    const char *shape;   // the call's shape, int[rank]; a call of rank 0 has one size of 1
+    // Followed by the number of a dimension of the call, it is the element's coordinate there: "spy_c". NULL
+    // means that the kernel has no coordinates, and they are found from element and shape.
     const char *coordinate;
-    uint32_t rank; // dimensions of the call
+    uint32_t rank; // the number of dimensions of the call
 } spyi_place_text;
 
 typedef struct spyi_kind_build {
@@ -87,13 +88,13 @@ typedef struct spyi_kind_build {
     // memory.
     void (*load)(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out);
     // Returns the end of a message that says what a parameter of `type` takes, or NULL when the type does not
-    // belong to this kind. `base`: the type's name without namespace and arguments. `rules` may be NULL when
-    // the text does not matter. A NULL function: the kind depends on the argument alone.
+    // belong to this kind. `base` is the type's name without namespace and arguments. `rules` may be NULL
+    // when the text does not matter. The function is NULL when the kind depends on the argument alone.
     const char *(*takes)(const spyi_type *type, const char *base, const spyi_rules *rules);
-    // Writes the type that a tensor or texture is passed as when the parameter's own type is generic or an
+    // Writes the type by which a tensor or texture is passed when the parameter's own type is generic or an
     // interface: "RWTensor<float, 2>". NULL means that the parameter's own type is used.
     void (*type_name)(spyi_types *types, const spyi_type *type, const spyi_value *value, spyi_text *out);
-    // SPY_ARG_KIND_CUSTOM: returns the kind that passes the argument to a parameter of `type`. NULL means
+    // Returns the kind that passes an argument of SPY_ARG_KIND_CUSTOM to a parameter of `type`. NULL means
     // this kind.
     const spyi_value_kind *(*choose)(const spyi_type *type);
     // Writes a statement, without its semicolon, that stores the variable `value` of an output for one
@@ -104,9 +105,9 @@ typedef struct spyi_kind_build {
 // The memory of one leaf in one call.
 typedef struct spyi_made {
     spy_device *device;
-    const spy_shape *shape; // shape of the call
+    const spy_shape *shape; // the shape of the call
     spy_tensor *tensor;     // the tensor that `make` has made, or NULL
-    void *place;            // SPYI_TRAIT_ONE_PLACE: the value in mapped readback memory; else NULL
+    void *place;            // the value in mapped readback memory with SPYI_TRAIT_ONE_PLACE; otherwise NULL
 } spyi_made;
 
 // The functions of a kind whose memory is made anew by each call.
@@ -121,12 +122,13 @@ typedef struct spyi_kind_memory {
     const char *(*host)(const spyi_leaf *leaf, const spyi_value *value, size_t *size);
 } spyi_kind_memory;
 
-#define SPYI_MOST_VALUE_USES 32 // of one value: of a texture and, later, of its gradient
+#define SPYI_MOST_VALUE_USES 32 // the most uses of one value: those of a texture and then of its gradient
 
 // The functions of a kind whose arguments are resources that are no memory: textures, samplers.
 typedef struct spyi_kind_resource {
-    // spyi_kind of the objects that the argument points to: arg.value.data and, if it is not 0, arg.dims[0].
-    // 0 if there is none. They are checked before `describe`, which finds them in value->held.
+    // The spyi_kind of the objects to which the argument points: arg.value.data and, if it is not 0,
+    // arg.dims[0]. 0 means that there is none. They are checked before `describe`, which finds them in
+    // value->held.
     uint32_t objects[2];
     // Fills the binding of the value. `pack` with a NULL field has accepted the value.
     bool (*binding)(const spyi_leaf *leaf, const spyi_value *value, spyi_binding *out, spyi_text *error);
@@ -135,14 +137,14 @@ typedef struct spyi_kind_resource {
     uint32_t (*uses)(const spyi_value *value, bool reads, bool writes, spyi_use *uses);
 } spyi_kind_resource;
 
-#define SPYI_MOST_ADDRESSES 3 // in one field: the addresses of a tensor and of its two gradients
+#define SPYI_MOST_ADDRESSES 3 // the most addresses in one field: those of a tensor and of its two gradients
 
 typedef struct spyi_kind_run {
     uint32_t traits;
-    uint8_t field_op; // spyi_field_op
-    uint8_t again_op; // spyi_again_op
-    // SPY_ARG_KIND_CUSTOM: checks the argument's own data and sets value->rank and ->dims. Returns false when
-    // the data are wrong, with the reason in *problem. NULL if there is nothing to check.
+    uint8_t field_op; // a spyi_field_op
+    uint8_t again_op; // a spyi_again_op
+    // Checks the own data of an argument of SPY_ARG_KIND_CUSTOM and sets value->rank and ->dims. Returns
+    // false when the data are wrong, with the reason in *problem. NULL means that there is nothing to check.
     bool (*describe)(const spy_arg *arg, spyi_value *value, const char **problem);
     // Writes the value into its field at each call. `field` is NULL for a value that is bound and has no
     // field. Returns false when the value does not fit, with the reason in `error`.
@@ -160,12 +162,12 @@ typedef struct spyi_kind_run {
     // Returns the bytes of the value's elements, which lie in a uniform buffer of their own while the field
     // holds their number. NULL means that the kind has no such elements.
     uint32_t (*elements)(const spyi_leaf *leaf, const spyi_value *value);
-    const spyi_kind_memory *memory;     // NULL means that calls make no memory for it
-    const spyi_kind_resource *resource; // SPYI_TRAIT_RESOURCE; else NULL
+    const spyi_kind_memory *memory;     // NULL means that calls make no memory for the kind
+    const spyi_kind_resource *resource; // the functions of a kind with SPYI_TRAIT_RESOURCE; otherwise NULL
 } spyi_kind_run;
 
 struct spyi_value_kind {
-    const char *name; // in messages: "call_id"
+    const char *name; // the kind's name in messages, such as "call_id"
     const spyi_kind_build *build;
     const spyi_kind_run *run;
 };

@@ -6,7 +6,8 @@ SPYI_FN uint32_t spyi_kind_components(const spyi_type *type) {
     if (type->kind == SPYI_TYPE_SCALAR) return type->scalar != SPY_DTYPE_BOOL;
     if (type->kind == SPYI_TYPE_VECTOR) return type->scalar == SPY_DTYPE_BOOL ? 0 : type->columns;
     if (type->kind != SPYI_TYPE_ARRAY || type->element->kind != SPYI_TYPE_SCALAR) return 0;
-    if (strcmp(type->element->name, spy_dtype_name(type->element->scalar)) != 0) return 0; // it is an enum
+    // the type is an enum
+    if (strcmp(type->element->name, spy_dtype_name(type->element->scalar)) != 0) return 0;
     return type->element->scalar != SPY_DTYPE_BOOL && type->count <= 1024 ? (uint32_t)type->count : 0;
 }
 

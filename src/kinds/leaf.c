@@ -1,4 +1,4 @@
-// Functions that need nothing but the leaf.
+// Functions that need only the leaf.
 #include "kinds/kind.h"
 
 SPYI_FN void spyi_leaf_set_kind(spyi_leaf *leaf, const spyi_value_kind *kind) {

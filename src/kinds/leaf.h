@@ -5,56 +5,61 @@
 
 #include "kinds/value.h"
 
-// What a leaf is to its call: a value, or another leaf's gradient.
+// Tells whether a leaf is a value or another leaf's gradient, and how the kernel uses it.
 typedef enum spyi_role {
     SPYI_ROLE_VALUE,
-    SPYI_ROLE_READ,    // gradient of an output in a backward call, or of an input in forward mode
-    SPYI_ROLE_ADDED,   // gradient of an input in a backward call: each element of the call adds to it
-    SPYI_ROLE_WRITTEN, // gradient of an output in forward mode
-    SPYI_ROLE_INSIDE   // gradient of a tensor passed whole: the function itself reads or writes it
+    SPYI_ROLE_READ,    // the gradient of an output in a backward call, or of an input in forward mode
+    SPYI_ROLE_ADDED,   // the gradient of an input in a backward call, to which each element of the call adds
+    SPYI_ROLE_WRITTEN, // the gradient of an output in forward mode
+    SPYI_ROLE_INSIDE   // the gradient of a tensor passed whole, which the function itself reads or writes
 } spyi_role;
 
-// Bits of spyi_leaf.whole_grads.
+// These are bits of spyi_leaf.whole_grads.
 #define SPYI_WHOLE_LOADS 1u
 #define SPYI_WHOLE_STORES 2u
 
 typedef struct spyi_leaf {
-    uint32_t traits;          // SPYI_TRAIT_...; a copy of the kind's, because every call reads them
-    uint32_t value;           // index of its spyi_value
-    char *path;               // "x", "light.color", "_result"
-    const spyi_type *type;    // type of the variable in the kernel
-    const spyi_type *element; // type of an element in device memory
-    const spyi_type *packed;  // type of the element with its consumed dimensions, when these are contiguous
+    uint32_t traits;          // a combination of SPYI_TRAIT_...; a copy of the kind's traits, because every
+                              // call reads them
+    uint32_t value;           // the index of the leaf's spyi_value
+    char *path;               // such as "x", "light.color", "_result"
+    const spyi_type *type;    // the type of the variable in the kernel
+    const spyi_type *element; // the type of an element in device memory
+    const spyi_type *packed;  // the type of the element with its consumed dimensions, when these are
+                              // contiguous
     bool in, out;
     bool splat;                // one number stands for each component of a vector or matrix
-    uint32_t batch_rank;       // number of leading dimensions, which the kernel runs over
-    uint8_t map[SPY_MAX_RANK]; // kernel dimension of each leading dimension
-    uint32_t consumed;         // number of trailing dimensions, which are part of one value
+    uint32_t batch_rank;       // the number of leading dimensions, which the kernel runs over
+    uint8_t map[SPY_MAX_RANK]; // the kernel dimension of each leading dimension
+    uint32_t consumed;         // the number of trailing dimensions, which are part of one value
     // The sizes that the trailing dimensions must have; -1 means any size.
     int64_t consumed_dims[SPY_MAX_RANK];
-    const spyi_value_kind *kind;      // its `bind` fills the members up to kind_type
-    uint32_t field_size, field_align; // bytes in the parameter block; size 0: it has no field
-    // A tensor passed whole: the function may read, write it anywhere. A texture: it is read, may be written.
+    const spyi_value_kind *kind;      // the kind, whose `bind` fills the members up to kind_type
+    uint32_t field_size, field_align; // the bytes in the parameter block; size 0 means that it has no field
+    // For a tensor passed whole: the function may read it, or write it anywhere. For a texture: it is read,
+    // or may be written.
     bool reads, writes;
     bool untracked;        // the function may reach memory that the library cannot track
     bool texels;           // the leaf is bound to a typed buffer: Buffer<T>, RWBuffer<T>
     bool binds;            // the leaf is bound to a parameter of the entry point
-    uint8_t format;        // spy_format of a texture that is written, if kernels name it; else 0
-    const char *kind_type; // Slang type of a tensor passed whole, interned; or NULL
-    uint32_t site; // number of function and path for messages about bad indices; 0 means that they are not
-                   // checked
+    uint8_t format;        // the spy_format of a texture that is written, if kernels name it; otherwise 0
+    const char *kind_type; // the Slang type of a tensor passed whole, interned; or NULL
+    uint32_t site; // the number of function and path for messages about bad indices; 0 means that they are
+                   // not checked
     spyi_role role;
-    uint32_t value_leaf; // for a gradient: index of its value's leaf
-    // Leaves of its gradients: the one that is read, and the one that is added to or written; 0 if there is none.
+    uint32_t value_leaf; // the index of the value's leaf, in a gradient
+    // The leaves of its gradients: the one that is read, and the one that is added to or written; 0 means
+    // that there is none.
     uint32_t grads[2];
-    // For a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients, SPYI_WHOLE_STORES if its stores
-    // have.
+    // The bits of a tensor that is passed whole: SPYI_WHOLE_LOADS if its loads have gradients,
+    // SPYI_WHOLE_STORES if its stores have.
     uint8_t whole_grads;
-    bool exact;                    // a texture with gradients: the kernel adds to its exact sums
-    bool paired;                   // whole tensors: spy_arg_diff_pair() gave the gradient
-    spy_call_mode mode;            // whole tensors with gradients: the call's mode
-    bool param_in, param_out;      // the parameter's direction in the function's declaration
-    const spyi_type *differential; // T.Differential of its type T, in calls that compute gradients; or NULL
+    bool exact;               // the leaf is a texture with gradients, and the kernel adds to its exact sums
+    bool paired;              // the gradient of the whole tensor was given by spy_arg_diff_pair()
+    spy_call_mode mode;       // the call's mode, in whole tensors with gradients
+    bool param_in, param_out; // the parameter's direction in the function's declaration
+    const spyi_type *differential; // the T.Differential of its type T, in calls that compute gradients; or
+                                   // NULL
 } spyi_leaf;
 
 // Sets the leaf's kind and its traits.

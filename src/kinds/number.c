@@ -6,7 +6,8 @@
 
 SPYI_FN bool spyi_pack_scalar(const spyi_leaf *leaf, const spy_arg *arg, uint8_t *out) {
     spy_dtype from = arg->dtype, to = leaf->element->scalar;
-    if (SPYI_LIKELY(from == to)) { // no conversion; the device's bool is wider, see below
+    if (SPYI_LIKELY(from == to)) { // nothing is converted; a bool is not copied, because the device's bool is
+                                   // wider
         float f;
         double d;
         switch (to) {
@@ -76,7 +77,7 @@ static bool spyi_filling_pack(const spyi_leaf *leaf, const spyi_value *value, vo
 
 static const spyi_kind_build spyi_filling_build = {
     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-}; // spyi_number_bind gives a leaf this kind
+}; // spyi_number_bind() gives this kind to a leaf
 static const spyi_kind_run spyi_filling_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_REPEATS,
                                                 SPYI_FIELD_KIND,
                                                 SPYI_AGAIN_NEVER,

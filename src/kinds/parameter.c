@@ -1,15 +1,15 @@
 // Finds the kind that passes a value to a parameter.
 #include "kinds/internal.h"
 
-// Kinds that are chosen by the parameter's type.
+// These are kinds that are chosen by the parameter's type.
 static const spyi_value_kind *(*const spyi_parameter_kinds[])(void) = {
     spyi_unsized_kind_of,      spyi_holder_kind_of,  spyi_pointer_kind_of, spyi_whole_kind_of,
     spyi_view_kind_of,         spyi_buffer_kind_of,  spyi_texture_kind_of, spyi_sampler_kind_of,
     spyi_diff_texture_kind_of, spyi_weights_kind_of, spyi_handle_kind_of,
 };
 
-// Returns the kind that is chosen by a parameter's type, and in *takes what such parameters take; both NULL
-// when there is none.
+// Returns the kind that is chosen by a parameter's type, and in *takes the values that such parameters take;
+// both are NULL when there is none.
 static const spyi_value_kind *spyi_find_parameter_kind(const spyi_type *type, const spyi_rules *rules,
                                                        const char **takes) {
     const spyi_value_kind *found = NULL;

@@ -26,8 +26,8 @@ static bool spyi_pointer_bind(spyi_fitting *fitting, const spyi_value *value, sp
     return good;
 }
 
-// Slang's reflection says "Ptr<T, Access.ReadWrite, AddressSpace.Device, ...>", which its compiler does not
-// accept: write T*.
+// Writes T*, because Slang's reflection says "Ptr<T, Access.ReadWrite, AddressSpace.Device, ...>", which its
+// compiler does not accept.
 static void spyi_pointer_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_type_parts parts;
     spyi_split_type(leaf->type->name, &parts);

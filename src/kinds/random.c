@@ -1,10 +1,13 @@
 // The arguments wang_hash and rand_float: a sequence of random numbers for each element of the call.
 #include "kinds/internal.h"
 
-// The argument keeps these in its dims: the sequence's start, the number of warm-up steps, and the bits of
-// the floats low and high.
+// These are the numbers that the argument keeps in its dims: the sequence's start, the number of warm-up
+// steps, and the bits of the floats low and high.
 enum { SPYI_RANDOM_START, SPYI_RANDOM_WARMUP, SPYI_RANDOM_LOW, SPYI_RANDOM_HIGH };
-enum { SPYI_RANDOM_GARBAGE = -1 }; // value of the warm-up: the spy_random_desc is not valid
+enum {
+    SPYI_RANDOM_GARBAGE = -1
+}; // the value of the warm-up which says that the spy_random_desc is not
+    // valid
 
 static bool spyi_random_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
     uint32_t bits[2] = { (uint32_t)arg->dims[SPYI_RANDOM_LOW], (uint32_t)arg->dims[SPYI_RANDOM_HIGH] };

@@ -1,8 +1,8 @@
-// The argument range: the numbers start, start + step, ... along one dimension, as numpy's arange.
+// The argument range: the numbers start, start + step, ... along one dimension, like those of numpy's arange.
 #include "kinds/internal.h"
 
-// The argument keeps these in its dims: the number of elements, start, step. A number of -2 says that they
-// are not valid.
+// These are the numbers that the argument keeps in its dims: the number of elements, start, step. A number of
+// -2 says that they are not valid.
 enum { SPYI_RANGE_COUNT, SPYI_RANGE_START, SPYI_RANGE_STEP };
 
 static bool spyi_range_describe(const spy_arg *arg, spyi_value *value, const char **problem) {
@@ -36,7 +36,7 @@ static bool spyi_range_pack(const spyi_leaf *leaf, const spyi_value *value, void
     (void)leaf;
     (void)error;
     out[0] = (int32_t)value->arg->dims[SPYI_RANGE_START];
-    // A range of one element may be broadcast: then all elements get the same number, so the step is 0.
+    // A range of one element may be broadcast. All elements then get the same number, so the step is 0.
     out[1] = value->arg->dims[SPYI_RANGE_COUNT] == 1 ? 0 : (int32_t)value->arg->dims[SPYI_RANGE_STEP];
     return true;
 }
@@ -57,12 +57,12 @@ static const spyi_kind_run spyi_range_run = {
     SPYI_AGAIN_NEVER,
     spyi_range_describe,
     spyi_range_pack,
-    NULL, // match: its number of elements is that of the recorded call
+    NULL, // match: the number of elements is that of the recorded call
     NULL, // expected
     NULL, // stop_adding
     NULL, // addresses
     NULL, // elements
-    NULL, // memory: none
+    NULL, // memory: the kind has none
     NULL,
 };
 static const spyi_value_kind spyi_range_kind = { "range", &spyi_range_build, &spyi_range_run };

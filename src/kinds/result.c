@@ -43,7 +43,7 @@ static const char *spyi_readback_host(const spyi_leaf *leaf, const spyi_value *v
 
 static const spyi_kind_build spyi_readback_build = {
     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-}; // spyi_kind_return gives a leaf this kind
+}; // spyi_kind_return() gives this kind to a leaf
 static const spyi_kind_memory spyi_readback_memory = { spyi_readback_make, spyi_readback_finish,
                                                        spyi_readback_host };
 static const spyi_kind_run spyi_readback_run = { SPYI_TRAIT_VALUE | SPYI_TRAIT_MEMORY | SPYI_TRAIT_ONE_PLACE |
@@ -71,7 +71,7 @@ SPYI_FN void spyi_kind_return(spyi_leaf *leaf) {
 
 // >>a new tensor
 
-// An inout argument is one value. For an output spyi_new_settle decides, which knows the call's rank.
+// An inout argument is one value. For an output spyi_new_settle() decides, which knows the call's rank.
 static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
     const spyi_type *scalar = leaf->type;
     size_t count = 1;

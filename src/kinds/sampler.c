@@ -5,10 +5,11 @@
 #include "data/texture_form.h"
 #include "kinds/internal.h"
 
-// The fields of DiffSamplerState. Where there are no bindings they lie behind the sampler, as SpyiNumbered<SamplerState, 12>.
+// These are fields of DiffSamplerState. Where there are no bindings they lie behind the sampler, as
+// SpyiNumbered<SamplerState, 12>.
 enum {
     SPYI_DIFF_SAMPLER_INTS = 12,
-    SPYI_SAMPLER_FIELD = 8 // bytes of a SamplerState in the block
+    SPYI_SAMPLER_FIELD = 8 // the bytes of a SamplerState in the block
 };
 
 static const spy_sampler *spyi_sampler_of(const spyi_value *value) {
@@ -129,7 +130,8 @@ static bool spyi_sampler_binding(const spyi_leaf *leaf, const spyi_value *value,
 
 static uint32_t spyi_sampler_uses(const spyi_value *value, bool reads, bool writes, spyi_use *uses) {
     (void)value, (void)reads, (void)writes, (void)uses;
-    return 0; // nothing writes it, and the driver's object lives as long as the device
+    return 0; // no use is noted, because nothing writes a sampler, and the driver's object lives as long as
+              // the device
 }
 
 static const spyi_kind_resource spyi_sampler_resource = { { SPYI_KIND_SAMPLER, 0 },
@@ -159,6 +161,6 @@ SPYI_FN const spyi_value_kind *spyi_sampler_kind_of(void) {
 spy_arg spy_arg_sampler(const char *name, spy_sampler *sampler) {
     spy_arg arg = spyi_custom_arg(name, &spyi_sampler_kind);
     arg.value.data = sampler;
-    arg.count = 1; // objects, for spy_pack()
+    arg.count = 1; // the number of objects, for spy_pack()
     return arg;
 }

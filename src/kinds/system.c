@@ -1,5 +1,5 @@
-// Values that the GPU gives to the threads of a dispatch: SV_DispatchThreadID, SV_GroupID, SV_GroupThreadID,
-// SV_GroupIndex; and the inputs and outputs of vertex and fragment shaders.
+// The values that the GPU gives to the threads of a dispatch: SV_DispatchThreadID, SV_GroupID,
+// SV_GroupThreadID, SV_GroupIndex; and the inputs and outputs of vertex and fragment shaders.
 #include "kinds/internal.h"
 
 static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
@@ -10,7 +10,7 @@ static bool spyi_system_bind(spyi_fitting *fitting, const spyi_value *value, spy
            (type->scalar == SPY_DTYPE_INT32 || type->scalar == SPY_DTYPE_UINT32);
 }
 
-// `name` is a parameter of the kernel, of type uint3.
+// Writes the parameter `name` of the kernel, which has the type uint3, as a value of the leaf's type.
 static void spyi_system_load(const spyi_leaf *leaf, const char *name, spyi_text *out) {
     spyi_text_add(out, "%s(%s.%.*s)", spyi_spell(leaf->type), name, (int)leaf->type->columns, "xyz");
 }
@@ -65,7 +65,7 @@ static const spyi_value_kind spyi_system_kinds[] = {
     { "SV_GroupID", &spyi_group_build, &spyi_system_run },
     { "SV_GroupThreadID", &spyi_local_build, &spyi_system_run },
     { "SV_GroupIndex", &spyi_index_build, &spyi_system_run },
-    { "varying", &spyi_index_build, &spyi_system_run }, // bind makes no leaf of it
+    { "varying", &spyi_index_build, &spyi_system_run }, // bind makes no leaf of this kind
 };
 
 SPYI_FN spy_arg spyi_system_arg(const char *name, spyi_system system) {

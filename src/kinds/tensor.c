@@ -2,8 +2,8 @@
 // one of them.
 #include "kinds/internal.h"
 
-// Returns the end of a message: why the scalars of an array or tensor do not fit the parameter, and what to
-// do. "" when the scalar types are not the reason.
+// Returns the end of a message, which says why the scalars of an array or tensor do not fit the parameter,
+// and what to do. Returns "" when the scalar types are not the reason.
 static const char *spyi_why_no_fit(const spyi_leaf *leaf, const spyi_value *v, char *text, size_t size) {
     const spyi_type *inner = leaf->type, *held = v->type;
     while (inner->kind == SPYI_TYPE_ARRAY) inner = inner->element;

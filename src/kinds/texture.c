@@ -9,7 +9,8 @@
 #include "data/texture_form.h"
 #include "kinds/internal.h"
 
-// In spyi_value.size: the format, where kernels must know it, and whether a sampler is given.
+// A bit of spyi_value.size which says that a sampler is given. The lower bits are the format, where kernels
+// must know it.
 enum { SPYI_TEXTURE_SAMPLER = 1 << 16 };
 
 static spy_texture *spyi_texture_of(const spyi_value *value) {
@@ -28,14 +29,14 @@ static bool spyi_texture_describe(const spy_arg *arg, spyi_value *value, const c
         (texture->image->desc.usage & SPY_TEXTURE_USAGE_STORED))
         value->size |= texture->part.format;
     if (texture->part.format == SPY_FORMAT_R32_UINT || texture->part.format == SPY_FORMAT_R32_SINT)
-        value->size |= texture->part.format; // atomic operations need it everywhere
+        value->size |= texture->part.format; // atomic operations need the format everywhere
     if (texture->type && texture->texel) return true;
     *problem = "shaders cannot read textures of its format";
     return false;
 }
 
 static const char spyi_texture_needs[] = "the target has no textures";
-enum { SPYI_TEXTURE_FIELD = 8 }; // bytes of a texture or surface object, and their alignment
+enum { SPYI_TEXTURE_FIELD = 8 }; // the bytes of a texture or surface object, and their alignment
 
 // >>whole
 
@@ -72,7 +73,7 @@ static bool spyi_texture_bind(spyi_fitting *fitting, const spyi_value *value, sp
     leaf->writes = wanted.kind == SPYI_PARAMETER_RW_TEXTURE;
     leaf->format = leaf->writes ? (uint8_t)value->size : 0;
     leaf->consumed = value->rank;
-    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // the sizes may be any
     return true;
 }
 
@@ -143,7 +144,8 @@ static spy_sampler *spyi_texture_sampler(const spyi_value *value) {
     return (spy_sampler *)(void *)value->held[1];
 }
 
-// Checks the texture. On CUDA it also writes the object: of an input, a texture object with the call's sampler.
+// Checks the texture. On CUDA it also writes the object, which for an input is a texture object with the
+// call's sampler.
 static bool spyi_texture_pack(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     if (!value->held[0]) return true; // compile threads have no object
     if (!spyi_texture_check(leaf, value, error)) return false;
@@ -160,10 +162,11 @@ static uint32_t spyi_texture_uses_of(const spyi_value *value, bool reads, bool w
     return writes ? spyi_texture_level_uses(texture, 0, how, uses) : spyi_texture_uses(texture, how, uses);
 }
 
-// Asked at each call: what is left of reading the type's name, which most calls need not do.
+// Returns whether the type's name is that of a texture with a sampler. Each call asks this, so it reads no
+// more of the name than it must.
 static bool spyi_texture_is_combined(const char *name) {
     spyi_texture_form form;
-    if (name[0] != '_') return name[0] == 'S'; // Sampler2D<T>
+    if (name[0] != '_') return name[0] == 'S'; // the name begins with the S of Sampler2D<T>
     return spyi_texture_form_read(name, NULL, &form) && form.kind == SPYI_PARAMETER_COMBINED;
 }
 
@@ -196,7 +199,7 @@ static const spyi_kind_run spyi_texture_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_RE
                                                 SPYI_AGAIN_NEVER,
                                                 spyi_texture_describe,
                                                 spyi_texture_pack,
-                                                NULL, // match: what lies in memory stays that memory
+                                                NULL, // match: a value in memory stays in that memory
                                                 NULL,
                                                 NULL,
                                                 NULL,
@@ -234,7 +237,8 @@ static bool spyi_texels_bind(spyi_fitting *fitting, const spyi_value *value, spy
     return true;
 }
 
-// Without bindings an input is a struct of the texture and its steps (slangpy_kernel.slang).
+// Writes the field of an input without bindings, a struct of the texture and its steps
+// (slangpy_kernel.slang).
 static void spyi_texels_field(const spyi_leaf *leaf, spyi_text *out) {
     spyi_texture_form own;
     if (!spyi_texture_form_read(leaf->element->name, NULL, &own)) return;
@@ -270,7 +274,7 @@ static void spyi_texels_load(const spyi_leaf *leaf, const spyi_place_text *at, s
         return;
     }
     spyi_text_add(out, "%s%s.Load(int%u(", leaf->binds ? at->binding : at->field,
-                  leaf->binds ? "" : ".texture", leaf->batch_rank + 1); // the last one is the level
+                  leaf->binds ? "" : ".texture", leaf->batch_rank + 1); // the last component is the level
     spyi_texels_coordinates(leaf, at, out);
     spyi_text_add(out, ", 0))");
 }
@@ -327,7 +331,7 @@ SPYI_FN const spyi_value_kind *spyi_texels_kind_of(void) {
 spy_arg spy_arg_texture(const char *name, spy_texture *texture) {
     spy_arg arg = spyi_custom_arg(name, &spyi_texture_kind);
     arg.value.data = texture;
-    arg.count = 1; // objects, for spy_pack()
+    arg.count = 1; // the number of objects, for spy_pack()
     return arg;
 }
 

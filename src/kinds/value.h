@@ -8,37 +8,39 @@
 typedef struct spyi_value_kind spyi_value_kind;
 
 typedef struct spyi_value {
-    const spy_arg *arg; // has the data; NULL in the copies that compile threads use
-    const char *name;   // NULL means given by position
-    uint8_t kind;       // spy_arg_kind
-    uint8_t direction;  // spy_direction
-    uint8_t rank;       // rank of tensors, host arrays and custom values
+    const spy_arg *arg; // the argument's data; NULL in the copies that compile threads use
+    const char *name;   // NULL means that the argument is given by position
+    uint8_t kind;       // a spy_arg_kind
+    uint8_t direction;  // a spy_direction
+    uint8_t rank;       // the rank of tensors, host arrays and custom values
     uint8_t map_count;
-    bool whole;           // spy_vmap() without dimensions, or spy_map_value(): all of it is one value
-    bool one_value;       // spy_map_value(): the call runs over it when no overload takes it as one value
+    bool whole;           // the argument was mapped by spy_vmap() without dimensions or by spy_map_value(),
+                          // so all of it is one value
+    bool one_value;       // the argument was mapped by spy_map_value(), so the call runs over it when no
+                          // overload takes it as one value
     bool inherited;       // its mapping is that of the struct or pair that it is a part of
-    uint8_t passed_count; // dimensions of the mapping that its parts have inherited from it; 0 if there is
+    uint8_t passed_count; // the number of dimensions of the mapping that its parts have inherited; 0 means
                           // none
-    uint32_t child_count; // for a struct: number of its fields, which follow
-    // SPY_ARG_KIND_DATA, SPY_ARG_KIND_RESULT that goes in: bytes. SPY_ARG_KIND_CUSTOM: what its kind sets; it
-    // is in the key.
+    uint32_t child_count; // the number of fields of a struct, which follow
+    // The bytes of a SPY_ARG_KIND_DATA, or of a SPY_ARG_KIND_RESULT that goes in. The kind of a
+    // SPY_ARG_KIND_CUSTOM sets it, and it is in the key.
     uint32_t size;
     const int8_t *map;
-    const char *cast;      // explicit Slang type, or NULL
-    const spyi_type *type; // type of a number, or of the elements of a tensor or host array
-    const int64_t *dims;   // sizes; -1, in custom values only: any size
+    const char *cast;      // an explicit Slang type, or NULL
+    const spyi_type *type; // the type of a number, or of the elements of a tensor or host array
+    const int64_t *dims;   // the sizes; -1, in custom values only, means any size
     spy_tensor *tensor;
-    const spyi_value_kind *custom; // SPY_ARG_KIND_CUSTOM: its kind
-    const spyi_type *texel;        // for a texture: the type of its texels; `type` is the texture's type
-    // SPY_ARG_KIND_CUSTOM: the objects that it points to, or NULL; NULL in the copies that compile threads
+    const spyi_value_kind *custom; // the kind of a SPY_ARG_KIND_CUSTOM
+    const spyi_type *texel;        // the type of a texture's texels; `type` is the texture's type
+    // The objects to which a SPY_ARG_KIND_CUSTOM points, or NULL; NULL in the copies that compile threads
     // use.
     spyi_object *held[2];
-    // In calls that look at gradients: indices of the values of a tensor's gradients, which lie behind all
-    // arguments; 0 if there is none.
+    // The indices of the values of a tensor's gradients, in calls that look at gradients. These values lie
+    // behind all arguments; 0 means that there is none.
     uint32_t grads[2];
 } spyi_value;
 
-// Returns the value's rank and sizes; rank 0 for values without dimensions.
+// Returns the value's rank and sizes; the rank is 0 for values without dimensions.
 SPYI_FN spy_shape spyi_value_shape(const spyi_value *value);
 // Returns the index of the first value behind this one and its fields.
 SPYI_FN uint32_t spyi_value_end(const spyi_value *values, uint32_t index);

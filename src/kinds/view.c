@@ -10,7 +10,7 @@ enum { SPYI_VIEW_RANK = 5 };
 
 typedef struct spyi_view {
     uint64_t data;
-    uint32_t strides[SPYI_VIEW_RANK]; // bytes
+    uint32_t strides[SPYI_VIEW_RANK]; // strides count bytes
     uint32_t sizes[SPYI_VIEW_RANK];
     uint32_t dimension_count, padding;
 } spyi_view;
@@ -28,9 +28,9 @@ static bool spyi_view_bind(spyi_fitting *fitting, const spyi_value *value, spyi_
     leaf->field_size = (uint32_t)sizeof(spyi_view) * (diff ? 2 : 1);
     leaf->field_align = 8;
     leaf->reads = leaf->writes = true;
-    leaf->untracked = diff; // its gradient is another tensor's memory
+    leaf->untracked = diff; // the gradient is another tensor's memory
     leaf->consumed = value->rank;
-    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // any size
+    for (uint32_t d = 0; d < value->rank; d++) leaf->consumed_dims[d] = -1; // the sizes may be any
     for (uint32_t d = 0; d < fit.consumed; d++)
         leaf->consumed_dims[value->rank - fit.consumed + d] = fit.dims[d];
     return true;

@@ -1,6 +1,7 @@
-// Tensors for WeightTensor<T, Rows, Columns> (slang/mlp.slang): contiguous, of sizes that the type says, as two
-// addresses: that of the elements, and that of their gradients or 0. A tensor with more dimensions is run over:
-// each element of the call gets the weights of its own, and the field has the strides of these dimensions.
+// Tensors for WeightTensor<T, Rows, Columns> (slang/mlp.slang). They are contiguous, of sizes that the type
+// says, and are passed as two addresses: that of the elements, and that of their gradients or 0. A tensor
+// with more dimensions is run over: each element of the call gets weights of its own, and the field has the
+// strides of these dimensions.
 #include "kinds/internal.h"
 
 enum { SPYI_WEIGHTS_BYTES = 16 };
@@ -11,7 +12,7 @@ static bool spyi_weights_bind(spyi_fitting *fitting, const spyi_value *value, sp
     bool named = parts.count == 3 && parts.arguments[1] && parts.arguments[2];
     long rows = named ? strtol(parts.arguments[1], NULL, 10) : 0;
     long columns = named ? strtol(parts.arguments[2], NULL, 10) : 0;
-    // Mixed is a struct of one float (slang/mlp.slang): its tensor is one of floats.
+    // Mixed is a struct of one float (slang/mlp.slang), and its tensor is one of floats.
     const char *element = named && strcmp(parts.arguments[0], "Mixed") == 0 ? "float" : parts.arguments[0];
     leaf->element = named ? spyi_named_type(fitting->types, value->type, element) : NULL;
     spyi_free_parts(&parts);

@@ -2,8 +2,8 @@
 // a parameter, and their text in the kernel. whole_fill.c fills their fields.
 #include "kinds/internal.h"
 
-// For each parameter type: the type that a tensor is passed as, whether the kernel may read or write it, and
-// which of these accesses have gradients (SPYI_WHOLE_LOADS, SPYI_WHOLE_STORES).
+// One entry for each parameter type: the type by which a tensor is passed, whether the kernel may read or
+// write it, and which of these accesses have gradients (SPYI_WHOLE_LOADS, SPYI_WHOLE_STORES).
 static const struct spyi_family {
     const char *parameter, *passed;
     bool reads, writes;
@@ -53,7 +53,7 @@ static bool spyi_whole_bind(spyi_fitting *fitting, const spyi_value *value, spyi
         leaf->reads = family->reads;
         leaf->writes = family->writes;
         leaf->consumed = (uint32_t)rank + fit.consumed;
-        for (long d = 0; d < rank; d++) leaf->consumed_dims[d] = -1; // any size
+        for (long d = 0; d < rank; d++) leaf->consumed_dims[d] = -1; // the sizes may be any
         for (uint32_t d = 0; d < fit.consumed; d++) leaf->consumed_dims[(uint32_t)rank + d] = fit.dims[d];
         uint32_t rows = value->rank > leaf->consumed ? value->rank - leaf->consumed : 0;
         leaf->field_align = 8;
@@ -70,8 +70,8 @@ static void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
     else spyi_text_add(out, "%s", leaf->kind_type);
 }
 
-// A tensor with more dimensions than the parameter is run over: each element of the call gets the tensor of
-// its trailing dimensions.
+// Writes the value. A tensor with more dimensions than the parameter is run over: each element of the call
+// gets the tensor of its trailing dimensions.
 static void spyi_whole_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     if (leaf->batch_rank == 0) {
         spyi_text_add(out, "%s", at->field);

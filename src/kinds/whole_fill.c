@@ -22,8 +22,8 @@ static int64_t spyi_whole_pack(const spyi_leaf *leaf, const spy_tensor *t) {
     return pack;
 }
 
-// Writes one tensor: address (8 bytes), offset, site, sizes, strides (4 bytes each). `element`: bytes of one
-// element.
+// Writes one tensor: address (8 bytes), offset, site, sizes, strides (4 bytes each). `element` is the bytes
+// of one element.
 static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t element, uint32_t site,
                            uint8_t *out, spyi_text *error) {
     int64_t pack = spyi_whole_pack(leaf, t);
@@ -55,7 +55,7 @@ static bool spyi_fill_part(const spyi_leaf *leaf, const spy_tensor *t, uint64_t 
     return true;
 }
 
-// Returns the gradient `which` if a call of the leaf's mode uses it, else NULL.
+// Returns the gradient `which` if a call of the leaf's mode uses it, otherwise NULL.
 static const spy_tensor *spyi_whole_gradient(const spyi_leaf *leaf, const spyi_value *value, int which) {
     bool backward = leaf->mode == SPY_CALL_MODE_BACKWARD;
     uint8_t use = which == SPYI_GRAD_IN ? (backward ? SPYI_WHOLE_STORES : SPYI_WHOLE_LOADS)

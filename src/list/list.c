@@ -90,8 +90,9 @@ static spy_status spyi_list_make_scratch(spy_command_list *list, spyi_text *erro
         const spyi_list_op *op = &list->ops[i];
         if (op->plan && op->size > size) size = op->size;
     }
-    spyi_free(ctx, list->scratch, list->scratch_size); // left by a spy_list_finish() that failed
-    list->scratch_size = size + 64;                    // room for the padding of host values
+    spyi_free(ctx, list->scratch, list->scratch_size); // frees the block that a failed spy_list_finish() has
+                                                       // left
+    list->scratch_size = size + 64;                    // adds room for the padding of host values
     list->scratch = (uint8_t *)spyi_allocate(ctx, list->scratch_size);
     if (list->scratch) return SPY_OK;
     list->scratch_size = 0;

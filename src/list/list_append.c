@@ -4,8 +4,8 @@
 
 // >>growth
 
-// Makes room for `more` elements behind the first `count`. capacity counts elements; `element` is the size of
-// one in bytes.
+// Makes room for `more` elements behind the first `count`. `capacity` counts elements; `element` is the size
+// of one in bytes.
 static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity, size_t count, size_t more,
                               size_t element) {
     if (count + more <= *capacity) return true;
@@ -20,7 +20,7 @@ static bool spyi_list_reserve(spyi_context *ctx, void **items, size_t *capacity,
 
 #define SPYI_LIST_PAGE_BYTES 4096u
 
-// Takes `size` bytes from the list's pages, aligned to 16 bytes; NULL when out of memory.
+// Takes `size` bytes from the list's pages, aligned to 16 bytes. Returns NULL when out of memory.
 static void *spyi_list_take_bytes(spy_command_list *list, size_t size) {
     spyi_list_page *page = list->pages;
     size_t at = page ? spyi_align(page->used, 16) : 0;
@@ -81,7 +81,7 @@ SPYI_FN spy_status spyi_list_add(spy_command_list *list, const char *name, const
         spyi_resource_retain(uses[i].resource);
     }
     if (name) memcpy(bytes + work_size, name, name_size);
-    op->name = bytes + work_size; // "" if there is no name: pages are zeroed
+    op->name = bytes + work_size; // the name is "" when none is given, because pages are zeroed
     *out = op;
     return SPY_OK;
 }
@@ -101,12 +101,12 @@ static spy_status spyi_sink_check_open(const spyi_sink *sink, spyi_text *error) 
     return spyi_list_check_open((const spy_command_list *)(const void *)sink, error);
 }
 
-// Records work of a plan's variant: copies the work, and holds the plan and the resources. `untracked` is as
-// in spyi_take_uses().
+// Records work of a plan's variant: copies the work, and holds the plan and the resources. `untracked` means
+// the same as in spyi_take_uses().
 static spy_status spyi_list_append_work(spyi_sink *sink, spyi_plan *plan, const spyi_variant *variant,
                                         const spyi_work *work, const spyi_use *uses, uint32_t use_count,
                                         bool untracked, spyi_text *error) {
-    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
+    spy_command_list *list = (spy_command_list *)(void *)sink; // `sink` is the list's first member
     spyi_list_op *op;
     spy_status status = spyi_list_add(list, plan->function->name, work, uses, use_count, &op, error);
     if (status != SPY_OK) return status;
@@ -122,7 +122,7 @@ static spy_status spyi_list_append_work(spyi_sink *sink, spyi_plan *plan, const 
 // spyi_list_begin_call() and spyi_list_end_call() note the operations of one call, for spy_list_set(). Only
 // the first of the two can fail.
 static spy_status spyi_list_begin_call(spyi_sink *sink, spyi_text *error) {
-    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
+    spy_command_list *list = (spy_command_list *)(void *)sink; // `sink` is the list's first member
     void *calls = list->calls;
     bool good = spyi_list_reserve(&list->sink.object.device->ctx, &calls, &list->call_capacity,
                                   list->call_count, 1, sizeof *list->calls);
@@ -136,7 +136,7 @@ static spy_status spyi_list_begin_call(spyi_sink *sink, spyi_text *error) {
 }
 
 static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan, const spyi_values *values) {
-    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
+    spy_command_list *list = (spy_command_list *)(void *)sink; // `sink` is the list's first member
     spyi_list_call *call = &list->calls[list->call_count++];
     call->plan = plan;
     call->op_count = (uint32_t)list->op_count - call->first_op;
@@ -144,10 +144,10 @@ static void spyi_list_end_call(spyi_sink *sink, spyi_plan *plan, const spyi_valu
     spyi_note_call(list, call, values);
 }
 
-// Removes the operations of a call that failed after its first dispatch. Otherwise half a call would run at
-// each submission.
+// Removes the operations of a call that failed after its first dispatch, because otherwise half a call would
+// run at each submission.
 static void spyi_list_drop_call(spyi_sink *sink) {
-    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
+    spy_command_list *list = (spy_command_list *)(void *)sink; // `sink` is the list's first member
     spy_device *device = list->sink.object.device;
     size_t first_op = list->calls[list->call_count].first_op;
     while (list->op_count > first_op) {
@@ -159,11 +159,11 @@ static void spyi_list_drop_call(spyi_sink *sink) {
     }
 }
 
-// Records a draw. It is no call: spy_list_set() changes none of its arguments.
+// Records a draw, which is no call: spy_list_set() changes none of its arguments.
 static spy_status spyi_list_append_draw(spyi_sink *sink, const char *name, const spyi_work *work,
                                         const spyi_use *uses, uint32_t use_count, bool untracked,
                                         spyi_text *error) {
-    spy_command_list *list = (spy_command_list *)(void *)sink; // the list's first member
+    spy_command_list *list = (spy_command_list *)(void *)sink; // `sink` is the list's first member
     spyi_list_op *op;
     spy_status status = spyi_list_add(list, name, work, uses, use_count, &op, error);
     if (status != SPY_OK) return status;

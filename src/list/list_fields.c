@@ -1,5 +1,5 @@
-// The fields of a saved list: the same functions write and read them. What is read is not trusted: here it is
-// checked as far as memory is concerned, and the calls that it becomes check the rest.
+// The fields of a saved list: the same functions write and read them. Bytes that are read are not trusted.
+// This file checks that memory is used safely, and the calls that the bytes become check the rest.
 #include "list/saved.h"
 
 #include "api/generator.h"
@@ -13,7 +13,7 @@ enum { SPYI_SCRIPT_DEEPEST = 16 };
 
 typedef struct spyi_script_block {
     struct spyi_script_block *next;
-    uint64_t padding; // the bytes behind it are aligned to 16
+    uint64_t padding; // the bytes that follow are aligned to 16
 } spyi_script_block;
 
 SPYI_FN void *spyi_script_take(spyi_script_io *io, size_t size) {
@@ -51,7 +51,8 @@ static const void *spyi_script_bytes_at(spyi_script_io *io, size_t size) {
 
 SPYI_FN void spyi_script_text(spyi_script_io *io, const char **text) {
     spyi_stream *r = &io->r;
-    uint32_t size = r->out && *text ? (uint32_t)strlen(*text) + 1 : 0; // bytes with the NUL; 0: NULL
+    uint32_t size = r->out && *text ? (uint32_t)strlen(*text) + 1 : 0; // the number of bytes with the NUL; 0
+                                                                       // stands for NULL
     spyi_stream_u32(r, &size);
     if (r->out) {
         if (size) spyi_stream_raw(r, (void *)(uintptr_t)*text, size);
@@ -93,7 +94,7 @@ static void spyi_script_texts(spyi_script_io *io, const char *const **texts, siz
 
 // >>arguments
 
-// Generators by their numbers in saved lists. They keep their numbers in spy_arg.dims, but for grids.
+// Generators by their numbers in saved lists. All but grids keep their numbers in spy_arg.dims.
 static const char *const spyi_script_kinds[] = { "call_id",   "thread_id",  "range",
                                                  "wang_hash", "rand_float", "grid" };
 enum { SPYI_SCRIPT_GRID = 5, SPYI_SCRIPT_KIND_COUNT = 6 };
@@ -156,7 +157,7 @@ static void spyi_script_slot_number(spyi_script_io *io, const spy_tensor *tensor
     spyi_stream_u32(&io->r, slot);
 }
 
-// The bytes of a host array, or of one value.
+// Writes or reads the bytes of a host array, or of one value.
 static void spyi_script_data(spyi_script_io *io, spy_arg *arg, size_t size) {
     uint64_t bytes = size;
     spyi_stream_u64(&io->r, &bytes);
@@ -167,7 +168,7 @@ static void spyi_script_data(spyi_script_io *io, spy_arg *arg, size_t size) {
     const void *at = spyi_stream_expect(&io->r, bytes == size, "data have another size than they say")
                          ? spyi_script_bytes_at(io, size)
                          : NULL;
-    void *copy = at ? spyi_script_take(io, size + 64) : NULL; // aligned, unlike the stream
+    void *copy = at ? spyi_script_take(io, size + 64) : NULL; // the copy is aligned, unlike the stream
     if (copy) memcpy(copy, at, size);
     arg->value.data = copy;
 }
@@ -202,8 +203,8 @@ static void spyi_script_fields(spyi_script_io *io, spy_args *fields, int depth) 
     fields->count = count;
 }
 
-// Returns whether an argument of this kind can have this direction in a list. Of numbers and bytes only inputs:
-// the others have addresses of the program's memory.
+// Returns whether an argument of this kind can have this direction in a list. Numbers and bytes can only be
+// inputs, because outputs have addresses of the program's memory.
 static bool spyi_script_direction(const spy_arg *arg) {
     spy_direction d = arg->direction;
     switch (arg->kind) {
@@ -237,7 +238,7 @@ static void spyi_script_arg_value(spyi_script_io *io, spy_arg *arg, int depth) {
         spyi_script_slot_number(io, r->out ? *arg->value.new_tensor : NULL, true, &slot);
         if (!r->out) arg->value.new_tensor = spyi_loading_made(io, slot);
         return;
-    case SPY_ARG_KIND_RESULT: // without a tensor, the function returns nothing
+    case SPY_ARG_KIND_RESULT: // a result without a tensor stands for a function that returns nothing
         spyi_script_slot_number(io, r->out ? arg->value.result->tensor : NULL, true, &slot);
         if (!r->out) arg->value.result = spyi_loading_result(io, slot);
         return;
@@ -258,7 +259,7 @@ static void spyi_script_arg_value(spyi_script_io *io, spy_arg *arg, int depth) {
         arg->count = fields.count;
         return;
     case SPY_ARG_KIND_CUSTOM: spyi_script_custom(io, arg); return;
-    default: spyi_stream_raw(r, &arg->value.u, sizeof arg->value.u); return; // a number
+    default: spyi_stream_raw(r, &arg->value.u, sizeof arg->value.u); return; // the argument is a number
     }
 }
 
@@ -357,7 +358,8 @@ SPYI_FN void spyi_script_function(spyi_script_io *io, uint32_t *module, const ch
 
 // >>tensors and slots
 
-// Returns whether a shape's dimensions are sizes, of at most as many bytes as the library allows.
+// Returns whether a shape's dimensions are valid sizes, which take at most as many bytes as the library
+// allows.
 static bool spyi_script_sizes(const spy_shape *shape, const spyi_type *type) {
     return type && spyi_shape_holds(shape, type);
 }

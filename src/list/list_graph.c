@@ -1,4 +1,4 @@
-// Submission. At first a list's operations run one by one. Where the backend has graphs, the second
+// Submission of lists. At first a list's operations run one by one. Where the backend has graphs, the second
 // submission makes a graph of the list, as it is likely to be submitted often. A launch of the graph is one
 // piece of work; it uses the memory of all operations together.
 #include "list/list.h"
@@ -20,7 +20,7 @@ static void spyi_graph_add_use(spy_command_list *list, const spyi_use *use, uint
 }
 
 static size_t spyi_graph_most_uses(const spy_command_list *list) {
-    return 2 * list->use_count + 1; // two for each use, and one for the timestamps
+    return 2 * list->use_count + 1; // each use may need two entries, and the timestamps need one
 }
 
 static spy_status spyi_graph_collect_uses(spy_command_list *list, spyi_text *error) {
@@ -82,7 +82,8 @@ static spy_status spyi_list_make_graph(spy_command_list *list, spyi_text *error)
     spy_status status = spyi_graph_collect_uses(list, error);
     if (status == SPY_OK) status = backend->graph_begin(device->gpu, error);
     if (status == SPY_OK) {
-        device->barrier_owed = true; // orders the operations against each other, not against earlier work
+        device->barrier_owed = true; // the barrier orders the operations against each other, not against
+                                     // earlier work
         status = spyi_list_run(list, error);
         if (status == SPY_OK) status = backend->graph_end(device->gpu, &list->graph, error);
         else (void)backend->graph_end(device->gpu, NULL, error);
@@ -108,7 +109,7 @@ SPYI_FN spy_status spyi_list_submit(spy_command_list *list, spyi_text *error) {
     spyi_gpu_base *base = list->sink.object.device->base;
     spyi_watch(base);
     // A stream that is being captured gets the operations themselves: the program's graph then holds them,
-    // whatever becomes of the list.
+    // even if the list is released.
     if (base->captured) return spyi_list_run(list, error);
     if (spyi_list_wants_graph(list)) {
         spy_status status = spyi_list_make_graph(list, error);

@@ -7,20 +7,21 @@
 #include "plan/packs.h"
 
 typedef struct spyi_loaded_tensor {
-    spy_tensor *tensor; // one reference; NULL: not made yet
-    spy_result *result; // of the call that makes it, if it is made by one with a spy_result
-    const spy_arg *arg; // of the program; NULL: nobody asks for a tensor that the list makes
-    bool claimed;       // a call makes it
+    spy_tensor *tensor; // the list holds one reference; NULL means not made yet
+    spy_result *result; // the result of the call that makes it, if a call with a spy_result makes it
+    const spy_arg *arg; // an argument of the program; NULL means that nobody asks for a tensor that the list
+                        // makes
+    bool claimed;       // a call will make it
 } spyi_loaded_tensor;
 
 struct spyi_loading {
     spy_device *device;
-    spyi_text where; // what errors begin with: "spy_load_list: list 'blur'"
+    spyi_text where; // the beginning of all errors: "spy_load_list: list 'blur'"
     spyi_text bytes;
     spyi_script_tensor *tensors;
-    spyi_loaded_tensor *loaded; // of `tensors`
+    spyi_loaded_tensor *loaded; // the state of each of `tensors`
     spyi_script_slot *slots;
-    spy_tensor **views; // of slots: one reference each; NULL: not made yet
+    spy_tensor **views; // the tensor of each slot, with one reference each; NULL means not made yet
     spy_module **modules;
     spy_function **functions;
     uint32_t tensor_count, slot_count, module_count, function_count, op_count;
@@ -43,7 +44,7 @@ static spy_status spyi_loading_misfit(const spyi_script_tensor *want, const spy_
     return status;
 }
 
-// Checks a tensor for one of the list, given or made.
+// Checks a tensor that stands for one of the list, whether it was given or made.
 static spy_status spyi_loading_fits(const spyi_script_tensor *want, const spy_tensor *t, spyi_text *error) {
     if (t->type != want->type)
         return spyi_loading_misfit(want, t, "elements of ", SPY_ERROR_TYPE_MISMATCH, error);
@@ -83,7 +84,7 @@ static spy_tensor *spyi_loading_view(spyi_loading *l, const spyi_script_slot *s,
     spy_tensor *view = NULL;
     if (r->status == SPY_OK) {
         view = spyi_view_as(of, s->type, &desc, spyi_text_str(&where));
-        if (!view) r->status = SPY_ERROR_OUT_OF_RANGE; // reported
+        if (!view) r->status = SPY_ERROR_OUT_OF_RANGE; // the error has been reported
         spyi_leave(l->device);
     }
     spyi_text_free(&where);
@@ -137,7 +138,7 @@ SPYI_FN spy_result *spyi_loading_result(spyi_script_io *io, uint32_t slot) {
     return result;
 }
 
-// After a call: takes over the tensors of its spy_results.
+// Takes over the tensors of a call's spy_results after the call.
 static void spyi_loading_take_results(spyi_loading *l) {
     for (uint32_t i = 0; i < l->tensor_count; i++) {
         spyi_loaded_tensor *t = &l->loaded[i];
@@ -215,7 +216,7 @@ static spy_status spyi_loading_give(spyi_loading *l, spy_args given, spyi_text *
 
 // >>opening
 
-// Says which lists the pack has.
+// Writes an error that says which lists the pack has.
 static spy_status spyi_loading_absent(const spy_device *device, spyi_text *error) {
     size_t at = 0;
     spyi_text name = { NULL, 0, 0 };
@@ -242,8 +243,8 @@ static void spyi_loading_module(spyi_loading *l, uint32_t number, spyi_text *err
     if (status != SPY_OK) spyi_stream_fail(r, status, "%s", "");
 }
 
-// Makes the declarations of a function, as spy_declare() does. Returns NULL when there are none, or the stream has
-// failed.
+// Makes the declarations of a function, like those of spy_declare(). Returns NULL when there are none, or the
+// stream has failed.
 static spyi_declared *spyi_loading_declared(spyi_loading *l, const spyi_declaration *items, uint32_t count) {
     size_t texts = 0;
     char *at;
@@ -266,7 +267,8 @@ static void spyi_loading_function(spyi_loading *l, uint32_t number) {
     if (r->status == SPY_OK)
         l->functions[number] = spyi_function_of(l->modules[module], name, declared, spyi_text_str(&l->where));
     if (declared && (!l->functions[number] || l->functions[number]->declared != declared)) free(declared);
-    if (r->status == SPY_OK && !l->functions[number]) r->status = SPY_ERROR_NOT_FOUND; // reported
+    // the error has been reported
+    if (r->status == SPY_OK && !l->functions[number]) r->status = SPY_ERROR_NOT_FOUND;
 }
 
 // Reads the list up to its operations. The caller has entered the device, which is left meanwhile. A failure
@@ -342,7 +344,7 @@ static void spyi_load_call(spyi_loading *l, spyi_script_op op, const char *where
     else
         status = spyi_dispatch_indirect(f, counts, index > (uint64_t)INT64_MAX ? -1 : (int64_t)index, args,
                                         &options, where);
-    if (status != SPY_OK) r->status = status; // reported
+    if (status != SPY_OK) r->status = status; // the error has been reported
     if (status == SPY_OK) spyi_loading_take_results(l);
 }
 
@@ -468,12 +470,12 @@ spy_command_list *spy_load_list(spy_device *device, const char *name, spy_args t
         memset(&desc, 0, sizeof desc);
         desc.label = label;
         l.list = spy_create_command_list(device, &desc);
-        if (!l.list) l.io.r.status = SPY_ERROR_OUT_OF_MEMORY; // reported
+        if (!l.list) l.io.r.status = SPY_ERROR_OUT_OF_MEMORY; // the error has been reported
         for (uint32_t i = 0; i < l.op_count && l.io.r.status == SPY_OK; i++) spyi_load_op(&l, i + 1, &error);
         status = l.io.r.status;
         if (status == SPY_OK) status = spyi_loading_end(&l, &error);
     }
-    if (status != SPY_OK) { // without a text it has been reported
+    if (status != SPY_OK) { // an error without a text has been reported
         if (l.io.r.problem.size) spyi_text_add(&error, "%s", spyi_text_str(&l.io.r.problem));
         if (error.size)
             spyi_fail(&device->ctx, status, "%s: %s", spyi_text_str(&l.where), spyi_text_str(&error));

@@ -1,4 +1,4 @@
-// What a list of a device that records a pack keeps of its operations, for spy_save_list(): see saved.h.
+// Notes the operations of a list, for spy_save_list(), when the device records a pack (saved.h).
 #include "list/saved.h"
 
 #include "kinds/kind.h"
@@ -46,7 +46,7 @@ static void spyi_note_begin(spyi_script_io *io, spyi_notes *notes, spyi_script_o
     (void)spyi_stream_enum(&io->r, (uint32_t)op, SPYI_SCRIPT_OP_COUNT);
 }
 
-// Ends it. What could not be written is a refusal, and the record is removed.
+// Ends the record of an operation. If a part could not be written, notes a refusal and removes the record.
 static void spyi_note_end(spy_command_list *list, spyi_script_io *io, size_t begin, uint32_t failed) {
     spyi_notes *n = list->notes;
     spyi_text what = { NULL, 0, 0 };
@@ -78,7 +78,7 @@ SPYI_FN uint32_t spyi_note_slot(spyi_notes *n, const spy_tensor *t, bool made, b
         if (n->slot_count == n->slot_capacity) {
             uint32_t capacity = n->slot_capacity ? 2 * n->slot_capacity : 16;
             spyi_noted_slot *grown = (spyi_noted_slot *)spyi_realloc(n->slots, capacity * sizeof *grown);
-            if (!grown) return SPYI_SCRIPT_NONE; // counted as a failed allocation
+            if (!grown) return SPYI_SCRIPT_NONE; // the failed allocation has been counted
             n->slots = grown;
             n->slot_capacity = capacity;
         }
@@ -101,7 +101,7 @@ SPYI_FN uint32_t spyi_note_slot(spyi_notes *n, const spy_tensor *t, bool made, b
 
 // >>functions
 
-// Adds a number to an array of `count`; the array grows at powers of two.
+// Adds a number to an array of `count` numbers, which grows at powers of two.
 static bool spyi_note_id(uint64_t **ids, uint32_t count, uint64_t id) {
     if ((count & (count - 1)) == 0) {
         uint64_t *grown = (uint64_t *)spyi_realloc(*ids, (count ? 2 * (size_t)count : 1) * sizeof **ids);
@@ -155,7 +155,8 @@ static uint32_t spyi_note_function(spyi_notes *n, spyi_script_io *op, const spy_
     uint32_t count = declared ? declared->count : 0;
     spyi_declaration *items = declared ? declared->items : NULL;
     const char *name = function->name;
-    uint64_t id = (uint64_t)function->id << 32 | module; // a reload gives the module another record
+    uint64_t id = (uint64_t)function->id << 32 | module; // the module is in the number because a reload gives
+                                                         // the module another record
     while (at < n->function_count && n->function_ids[at] != id) at++;
     if (at < n->function_count || op->r.status != SPY_OK || !spyi_note_id(&n->function_ids, at, id))
         return at;
@@ -168,8 +169,8 @@ static uint32_t spyi_note_function(spyi_notes *n, spyi_script_io *op, const spy_
 
 // >>operations
 
-// Copies the arguments with the numbers first to end - 1 of a call, without their fields and without those that
-// the library gave.
+// Copies the arguments number first to end - 1 of a call, without their fields and without those that the
+// library gave.
 static spy_args spyi_note_args(const spyi_values *values, uint32_t first, uint32_t end, spy_arg *room) {
     spy_args args = { room, 0 };
     for (uint32_t i = first; i < end; i = spyi_value_end(values->items, i)) {
@@ -180,8 +181,8 @@ static spy_args spyi_note_args(const spyi_values *values, uint32_t first, uint32
     return args;
 }
 
-// Returns the path of a value that has an address or a handle in itself, which mean nothing to another process;
-// NULL: there is none. Tensors are given anew when the list is loaded.
+// Returns the path of a value that has an address or a handle in itself, which mean nothing to another
+// process; NULL means that there is none. Tensors are given anew when the list is loaded.
 static const char *spyi_note_address(const spy_command_list *list, const spyi_list_call *call,
                                      const spyi_values *values) {
     for (uint32_t i = 0; i < call->plan->bound.leaf_count; i++) {
@@ -201,7 +202,7 @@ SPYI_FN void spyi_note_call(spy_command_list *list, const spyi_list_call *call, 
     spyi_notes *n = list->notes;
     spy_function *function = call->plan->function;
     const spyi_threads *threads = values->threads;
-    // The call whose sums these are adds them again.
+    // A call that finishes sums is not noted, because the call to which they belong adds them again.
     if (!SPYI_HAS_COMPILER || !n || function == function->object.device->finish_sums) return;
     uint32_t failed = spyi_failed_allocations(), given = spyi_values_given(values);
     size_t begin = n->ops.size;
@@ -222,7 +223,7 @@ SPYI_FN void spyi_note_call(spy_command_list *list, const spyi_list_call *call, 
     uint32_t index = spyi_note_function(n, &io, function);
     memset(&options, 0, sizeof options);
     if (values->options) options = *values->options;
-    // What counts its threads itself may read and write the memory of the recorded sizes.
+    // A function that counts its threads itself may read and write memory of the recorded sizes only.
     io.fixed = threads || options.thread_count.rank;
     spyi_stream_u32(&io.r, &index);
     if (room) {

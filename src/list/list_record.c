@@ -1,7 +1,5 @@
-// What a command list can record: calls, copies, fills, writes, barriers, labels and timestamps.
-//
-// Host data are uploaded to device memory while they are recorded, so that a submission only copies on the
-// device.
+// Records operations into a command list: calls, copies, fills, writes, barriers, labels and timestamps. Host
+// data are uploaded to device memory while they are recorded, so that a submission only copies on the device.
 #include "list/saved.h"
 
 // Enters the device of a list that is not finished; otherwise reports an error.
@@ -188,7 +186,7 @@ spy_status spy_list_write(spy_command_list *list, spy_tensor *tensor, const void
 
 // >>barriers, labels, timestamps
 
-// Records an operation that uses no memory. `work` NULL: a barrier.
+// Records an operation that uses no memory. `work` NULL means a barrier.
 static spy_status spyi_list_mark(spy_command_list *list, spy_list_op_kind kind, const char *name,
                                  const spyi_work *work, spyi_text *error) {
     spyi_list_op *op;

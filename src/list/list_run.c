@@ -39,7 +39,8 @@ static void spyi_list_pop_labels(spy_device *device, uint32_t depth) {
 SPYI_FN spy_status spyi_list_run(spy_command_list *list, spyi_text *error) {
     spy_device *device = list->sink.object.device;
     spy_status status = SPY_OK;
-    uint32_t depth = 0, labelled = 0; // open labels of the operations, and of the list
+    uint32_t depth = 0, labelled = 0; // the numbers of labels that the operations have open, and that the
+                                      // list has open
     if (list->label) {
         spyi_label_work push = spyi_label_of(SPYI_LABEL_PUSH, list->label);
         status = spyi_record(device->backend, device->gpu, &push.work, error);

@@ -7,11 +7,11 @@
 typedef struct spyi_saving {
     spy_command_list *list;
     spy_args given;
-    spyi_script_tensor *tensors; // those given first, in their order
+    spyi_script_tensor *tensors; // the tensors of the list; the given ones come first, in their order
     uint32_t tensor_count;
-    const spyi_noted_slot **sources; // of tensors that calls make; NULL for those given
+    const spyi_noted_slot **sources; // the slots of tensors that calls make; NULL for given tensors
     spyi_script_slot *slots;         // one for each noted slot
-    bool *used;                      // by given tensor
+    bool *used;                      // tells for each given tensor whether it is used
 } spyi_saving;
 
 // >>checks
@@ -67,7 +67,8 @@ static spy_status spyi_saving_check(const spyi_saving *s, const char *name, spyi
 
 // >>which memory is which tensor's
 
-// Makes `out` a view of memory of `type` with these bounds, if it lies there; offsets are whole elements of it.
+// Makes `out` a view of memory of `type` with these bounds, if it lies there. Returns false when offsets are
+// not whole elements.
 static bool spyi_saving_view(const spyi_noted_slot *slot, const spyi_storage *storage, uint64_t offset,
                              uint64_t begin, uint64_t end, spyi_script_slot *out) {
     int64_t distance = (int64_t)slot->offset_bytes - (int64_t)offset;
@@ -82,7 +83,7 @@ static bool spyi_saving_view(const spyi_noted_slot *slot, const spyi_storage *st
     return true;
 }
 
-// Finds a tensor of the program's of which the slot is all (views false) or a part.
+// Finds a tensor of the program which the slot covers completely (views false) or of which it is a part.
 static bool spyi_saving_find_given(spyi_saving *s, const spyi_noted_slot *slot, bool views,
                                    spyi_script_slot *out) {
     for (uint32_t i = 0; i < s->given.count; i++)
@@ -112,7 +113,8 @@ static bool spyi_saving_find_made(const spyi_saving *s, const spyi_noted_slot *s
     return false;
 }
 
-// Fills the table of tensors: those given, and those that calls make and nobody asks for.
+// Fills the table of tensors: first those that the program gives, then those that calls make and nobody asks
+// for.
 static void spyi_saving_tensors(spyi_saving *s, const spyi_notes *notes) {
     s->tensor_count = (uint32_t)s->given.count;
     for (uint32_t i = 0; i < s->given.count; i++) {

@@ -7,7 +7,7 @@
 // A recorded value: a leaf of the plan, or a leaf of the variant's shader parameters.
 typedef struct spyi_set_place {
     const spyi_leaf *leaf;
-    bool input; // `leaf` is a shader parameter's
+    bool input; // `leaf` is the leaf of a shader parameter
 } spyi_set_place;
 
 // Returns whether the operation packs a value that may change.
@@ -35,7 +35,7 @@ static uint8_t *spyi_set_find(const spyi_list_op *op, const spyi_set_place *plac
     return NULL;
 }
 
-// Returns value `number` of the call: first the parameters' leaves, then those of globals; NULL beyond the
+// Returns value `number` of the call: first the leaves of parameters, then those of globals; NULL beyond the
 // last. A struct that is given by fields counts as its fields.
 static const spyi_leaf *spyi_set_leaf(const spy_command_list *list, const spyi_list_call *call,
                                       uint32_t number, spyi_set_place *place) {
@@ -174,7 +174,7 @@ spy_status spy_list_set(spy_command_list *list, uint32_t call, spy_args args) {
         status = SPY_ERROR_OUT_OF_RANGE;
     } else {
         status = spyi_list_set(list, &list->calls[call], args, &error);
-        const spyi_list_call *c = &list->calls[call]; // the function may be gone with its module
+        const spyi_list_call *c = &list->calls[call]; // the function may have been released with its module
         if (status != SPY_OK)
             spyi_text_add(&error, " (call %u%s%s)", call, c->op_count ? ": " : "",
                           c->op_count ? list->ops[c->first_op].name : "");

@@ -1,5 +1,5 @@
-// What a command list can record of textures: writes, copies, clears, blits, mips and resolves. The functions of
-// data/texture_copy.c check and describe the work; here it goes into the list.
+// Records operations on textures into a command list: writes, copies, clears, blits, mips and resolves. The
+// functions of data/texture_copy.c check and describe the work; this file puts it into the list.
 #include "data/texture.h"
 #include "list/saved.h"
 
@@ -34,7 +34,8 @@ static spy_status spyi_list_enter_texture(spy_command_list *list, const spy_text
     return status;
 }
 
-// An operation that failed after its first work leaves the list as it was.
+// Leaves the device after an operation on a texture. An operation that failed after its first work leaves the
+// list unchanged.
 static spy_status spyi_list_leave_texture(spy_command_list *list, size_t first_op, const char *function,
                                           spy_status status, spyi_text *error) {
     spy_device *device = list->sink.object.device;

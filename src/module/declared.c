@@ -1,6 +1,6 @@
-// Declared functions: spy_declare() makes a function of one that is known, with mappings and types of its
-// parameters. It has the same name and code, so that a reload and all that takes a function treat it as any
-// other.
+// Declared functions: spy_declare() makes a function from a known one, with mappings and types of its
+// parameters. It has the same name and code, so that a reload, and all functions that take a function, treat
+// it as any other.
 #include "module/module.h"
 
 // >>finding
@@ -158,7 +158,7 @@ SPYI_FN spyi_declared *spyi_declared_new(size_t count, size_t texts, char **at) 
 }
 
 // Returns the declarations of `function` and those of the list, in one allocation that the caller frees;
-// those of the list that say nothing are left out. NULL with `status` set on failure.
+// declarations of the list that say nothing are left out. On failure it returns NULL and sets `status`.
 static spyi_declared *spyi_declared_make(spy_function *function, spy_args list, spy_status *status,
                                          spyi_text *error) {
     const spyi_declared *had = function->declared;
@@ -175,7 +175,7 @@ static spyi_declared *spyi_declared_make(spy_function *function, spy_args list, 
         return NULL;
     }
     for (uint32_t i = 0; had && i < had->count; i++) spyi_declared_add(made, &at, &had->items[i]);
-    spy_function view = *function; // the function as it is declared so far
+    spy_function view = *function; // the function with the declarations that it has so far
     view.declared = made;
     uint32_t position = 0;
     for (size_t i = 0; i < list.count && *status == SPY_OK; i++) {
@@ -226,7 +226,7 @@ spy_function *spy_declare(spy_function *function, spy_args parameters) {
     }
     if (status == SPY_OK && declared->count)
         found = spyi_function_of(function->module, function->name, declared, name);
-    else if (status == SPY_OK) found = function; // nothing is declared
+    else if (status == SPY_OK) found = function; // without declarations the function itself is the result
     else spyi_fail(&device->ctx, status, "%s: %s: %s", name, function->name, spyi_text_str(&error));
     if (!found || found->declared != declared) free(declared);
     spyi_text_free(&error);

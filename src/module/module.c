@@ -1,4 +1,4 @@
-// Modules and functions: what a user loads and finds by name.
+// Modules and functions, which a user loads and finds by name.
 #include "base/store.h"
 #include "module/module.h"
 
@@ -27,7 +27,8 @@ static const char *spyi_module_name(const spy_module *module) {
 
 SPYI_FN void spyi_modules_attach(spy_device *device) {
     static const spyi_object_table modules = { spyi_module_release, NULL };
-    static const spyi_object_table functions = { NULL, spyi_function_owner }; // freed with their module
+    static const spyi_object_table functions = { NULL, spyi_function_owner }; // functions are freed with
+                                                                              // their module
     static const spyi_module_table table = { spyi_find_module_type, spyi_module_name };
     device->ctx.tables[SPYI_KIND_MODULE - SPYI_KIND_DEVICE] = &modules;
     device->ctx.tables[SPYI_KIND_FUNCTION - SPYI_KIND_DEVICE] = &functions;
@@ -56,7 +57,7 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
 
 SPYI_FN void spyi_modules_free_all(spy_device *device) {
     while (device->modules)
-        spyi_module_free(device->modules); // newest first: a module before those that it links
+        spyi_module_free(device->modules); // the newest is freed first: a module before those that it links
     spyi_release_units(&device->ctx, device->dropped_units);
     device->dropped_units = NULL;
 }
@@ -111,7 +112,7 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     const char *problem = SPYI_DESC_PROBLEM(spy_module_desc, desc);
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
-    bool packed = desc->name && spyi_store_pack(device->ctx.pack); // a pack has modules by their names
+    bool packed = desc->name && spyi_store_pack(device->ctx.pack); // a pack knows modules by their names
     if (!desc->path && !desc->source && !desc->precompiled && !packed)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);
@@ -366,7 +367,7 @@ static spy_function *spyi_look_up_function(spy_module *module, const char *name,
             "use",
             function, name, module->name);
     } else if ((found = spyi_known_function(module, name, declared)) ==
-               NULL) { // else another thread has added it meanwhile
+               NULL) { // otherwise another thread has added it meanwhile
         found = (spy_function *)spyi_allocate(ctx, sizeof *found);
         char *copy = spyi_strdup(name);
         if (!found || !copy) {

@@ -1,12 +1,11 @@
-// Reflection as users see it: a module's tree of declarations, built at the first request, and look-ups in
-// it.
+// Reflection for users: a module's tree of declarations, built at the first request, and look-ups in it.
 #include "module/module.h"
 
 struct spyi_reflection {
     spyi_declarations *declarations;
-    uint32_t unit;          // serial of the unit that the declarations are of
-    spyi_reflection *older; // reflection of units before a reload; kept, because users may still hold
-                            // pointers into them
+    uint32_t unit;          // the serial of the unit to which the declarations belong
+    spyi_reflection *older; // the reflection of units before a reload, which is kept because users may still
+                            // hold pointers into it
 };
 
 void spyi_reflection_free(spyi_reflection *reflection) {
@@ -63,7 +62,7 @@ static bool spyi_same_path(const char *a, const char *b) {
 
 static const spy_decl *spyi_decl_at(const spy_decl *node, const char *path) {
     const spy_decl *found = NULL;
-    for (uint32_t i = 0; i < node->child_count && !found; i++) // outer declarations first
+    for (uint32_t i = 0; i < node->child_count && !found; i++) // searches the outer declarations first
         if (spyi_same_path(node->children[i].path, path)) found = &node->children[i];
     for (uint32_t i = 0; i < node->child_count && !found; i++) found = spyi_decl_at(&node->children[i], path);
     return found;

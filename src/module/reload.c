@@ -6,16 +6,16 @@
 // old code within the device, which takes microseconds. A device has one job at a time.
 #include "module/module.h"
 
-typedef struct spyi_reload_event { // one call of the hook, to be made later
-    spy_module *module;            // retained
+typedef struct spyi_reload_event { // one call of the hook, which is to be made later
+    spy_module *module;            // the event holds one reference
     spy_status status;
     char *message;
 } spyi_reload_event;
 
-typedef struct spyi_reload_run { // state of one public call
+typedef struct spyi_reload_run { // the state of one public call
     spy_device *device;
     const char *function;
-    spy_status status; // that of the first failure
+    spy_status status; // the status of the first failure
     spy_reload_info info;
     spyi_reload_event *events;
     size_t event_count;
@@ -28,7 +28,7 @@ typedef struct spyi_reload_function {
 } spyi_reload_function;
 
 typedef struct spyi_reload_part { // one module of a job
-    spy_module *module;           // retained
+    spy_module *module;           // the part holds one reference
     spyi_reload_function *functions;
     size_t function_count;
 } spyi_reload_part;
@@ -38,10 +38,10 @@ struct spyi_reload_job {
     spyi_reload_part *parts; // a module comes after those that it links
     size_t count;
     spy_module *root;
-    char *source; // the root's new text; NULL means the text that it was made of
+    char *source; // the root's new text; NULL means the text from which it was made
     bool compiled;
     spy_status status;
-    size_t failed; // index of the part that failed
+    size_t failed; // the index of the part that failed
     spyi_text error;
     spyi_dropped_unit *dropped; // the device's dropped units, which the job releases
     spyi_outside outside;
@@ -202,8 +202,8 @@ static void spyi_reload_job_free(spyi_reload_job *job) {
     free(job);
 }
 
-// Adds the functions that the module has by now to the part; *more becomes true if there are new ones. false
-// when out of memory.
+// Adds the functions that the module has by now to the part; *more becomes true if there are new ones.
+// Returns false when out of memory.
 static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
     size_t count = 0, old = part->function_count;
     for (spy_function *f = part->module->functions; f; f = f->next) count++;
@@ -212,7 +212,7 @@ static bool spyi_reload_note_functions(spyi_reload_part *part, bool *more) {
         (spyi_reload_function *)spyi_realloc(part->functions, count * sizeof *grown);
     if (!grown) return false;
     memset(grown + old, 0, (count - old) * sizeof *grown);
-    size_t at = count; // new ones come first in the module's list, and last here
+    size_t at = count; // new functions come first in the module's list, and last in this array
     for (spy_function *f = part->module->functions; at > old; f = f->next) grown[--at].function = f;
     part->functions = grown;
     part->function_count = count;
@@ -340,7 +340,8 @@ static bool spyi_reload_collect(spyi_reload_run *run, bool background) {
         }
         for (spy_module *m = device->modules; m; m = m->next) {
             if (m->reloading || m->fixed || !spyi_reload_uses_marked(m)) continue;
-            m->stale = device->reload_looking = true; // loaded with the old code while the job compiled
+            m->stale = device->reload_looking = true; // the module was loaded with the old code while the job
+                                                      // compiled
             m->tried = false;
         }
         device->listener->reloaded(device);
@@ -432,7 +433,7 @@ spy_status spy_reload_module(spy_module *module, const char *source) {
     spyi_reload_run run;
     if (spyi_reload_enter(&run, module, SPYI_KIND_MODULE, "spy_reload_module") != SPY_OK) return run.status;
     spy_device *device = run.device;
-    spyi_reload_finish_all(&run); // a reload that another thread has begun
+    spyi_reload_finish_all(&run); // ends a reload that another thread has begun
     run.status = SPY_OK;
     spyi_reload_job *job = spyi_reload_job_new(device, module, source);
     if (job) {
@@ -456,7 +457,7 @@ spy_status spy_reload_changed(spy_device *device, uint64_t interval_ns, spy_relo
     if (info) memset(info, 0, sizeof *info);
     if (spyi_reload_enter(&run, device, SPYI_KIND_DEVICE, "spy_reload_changed") != SPY_OK) return run.status;
     if (spyi_reload_due(device, interval_ns)) {
-        spyi_reload_finish_all(&run); // a reload that another thread has begun
+        spyi_reload_finish_all(&run); // ends a reload that another thread has begun
         spyi_reload_look(device);
         spyi_reload_finish_all(&run);
         spyi_reload_await_prepared(device);

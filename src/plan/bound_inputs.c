@@ -14,9 +14,9 @@ typedef struct spyi_input_binding {
     spyi_bound_inputs *bound_inputs;
     uint32_t leaf_capacity, pack_capacity;
     spyi_input_leaves leaves; // all leaves that the call gives
-    // Bytes of all elements of the unsized array in each uniform buffer; 0 if there is none.
+    // The bytes of all elements of the unsized array in each uniform buffer; 0 means that there is none.
     uint32_t elements[SPYI_MOST_UNIFORMS];
-    uint32_t start[SPYI_MOST_UNIFORMS];  // byte in bound_inputs->data where each uniform buffer starts
+    uint32_t start[SPYI_MOST_UNIFORMS];  // the byte in bound_inputs->data where each uniform buffer starts
     uint8_t *given;                      // one flag for each byte of bound_inputs->data
     bool bound[SPYI_MOST_MEMORY_LEAVES]; // one flag for each binding
     spyi_text *error;
@@ -126,7 +126,8 @@ static spy_status spyi_place_leaves(spyi_input_binding *f) {
     return status;
 }
 
-// Names the parts of an input's data that no value covers. `zero`: parts that may be all zeros need none.
+// Names the parts of an input's data that no value covers. With `zero`, parts that may be all zeros need no
+// value.
 static void spyi_missing_data(const char *path, const spyi_type *type, const uint8_t *given, bool zero,
                               spyi_text *out) {
     if (zero && spyi_may_be_zero(type)) return;
@@ -228,8 +229,8 @@ static spy_status spyi_layout_bound_inputs(spyi_input_binding *f, const spyi_lim
         }
         size += spyi_align(spyi_uniform_bytes(f, i), 16);
     }
-    // The 64 extra bytes: host values may be copied with their padding, and a pack program needs an address
-    // even without uniform buffers.
+    // The 64 extra bytes have two uses: host values may be copied with their padding, and a pack program
+    // needs an address even without uniform buffers.
     bound_inputs->data = (uint8_t *)spyi_calloc(size + 64, 1);
     f->given = (uint8_t *)spyi_calloc(size + 64, 1);
     if (!bound_inputs->data || !f->given) return spyi_out_of_memory(f->error);

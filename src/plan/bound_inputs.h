@@ -6,8 +6,8 @@
 #include "emit/emit.h"
 #include "kinds/kinds.h"
 
-// pack_leaf.c
-// Writes a value to `out` in the device's layout. `out` NULL: the value is bound, and is only checked.
+// Writes a value to `out` in the device's layout (pack_leaf.c). `out` NULL means that the value is bound, and
+// is only checked.
 SPYI_FN spy_status spyi_pack_leaf(const spyi_leaf *leaf, const spyi_value *v, uint8_t *out, spyi_text *error);
 // Checks that the value of a shader parameter, which is not run over, has the sizes that its type takes.
 SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, spyi_text *error);
@@ -19,15 +19,16 @@ SPYI_FN spy_status spyi_check_sizes(const spyi_leaf *leaf, const spyi_value *v, 
 typedef struct spyi_bound_inputs {
     spyi_leaf *leaves; // this struct owns their paths
     uint32_t count;
-    spyi_pack *packs; // `leaf` indexes `leaves`; `offset` counts bytes in `data`, or is a binding's number
+    spyi_pack *packs; // `leaf` is an index into `leaves`; `offset` counts bytes in `data`, or is a binding's
+                      // number
     uint32_t pack_count;
-    uint32_t binding_count; // number of the kernel's bindings; the bindings that emit made come first
+    uint32_t binding_count; // the number of the kernel's bindings; the bindings that emit made come first
     uint32_t uniform_count;
     spyi_uniform uniforms[SPYI_MOST_UNIFORMS];
-    uint8_t *data; // bytes of the uniform buffers, as packed for the running call
+    uint8_t *data; // the bytes of the uniform buffers, packed for the running call
 } spyi_bound_inputs;
 
-// bound_inputs.c: finds the values that feed a kernel's inputs; fails for missing, unknown or unfitting
+// Finds the values that feed a kernel's inputs (bound_inputs.c). Fails for missing, unknown or unfitting
 // values.
 SPYI_FN spy_status spyi_bind_inputs(const struct spyi_plan *plan, const spyi_emitted *emitted,
                                     const spyi_inputs *inputs, const spyi_values *values,

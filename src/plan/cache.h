@@ -12,10 +12,10 @@ struct spyi_cache {
     uint32_t max_plans, count;
     spyi_plan *newest, *oldest;
     spyi_plan *retired;
-    spyi_values *values; // values of the call that is inside the device
-    spyi_values *spare;  // for other calls, while some calls work outside of the device
-    // The plan whose last run was one dispatch that can be repeated as it is, and its variant; NULL if the
-    // device's last run was not.
+    spyi_values *values; // the values of the call that is inside the device
+    spyi_values *spare;  // the values for other calls, while some calls work outside of the device
+    // The plan whose last run was one dispatch that can be repeated unchanged, and its variant; NULL means
+    // that the device's last run was not such a one.
     spyi_plan *ran;
     spyi_variant *ran_variant;
 };
@@ -24,7 +24,7 @@ typedef struct spyi_cache spyi_cache;
 SPYI_FN spyi_cache *spyi_cache_create(spy_device *device, uint32_t max_plans);
 SPYI_FN void spyi_cache_destroy(spy_device *device);
 SPYI_FN void spyi_cache_forget_function(spy_device *device, const spy_function *function);
-// Returns NULL when the cache has no such plan.
+// Finds a plan by its key. Returns NULL when the cache has no such plan.
 SPYI_FN spyi_plan *spyi_cache_find(spy_device *device, spy_function *function, spyi_values *values);
 SPYI_FN spyi_plan *spyi_cache_redirect(spy_device *device, spy_function *function, spyi_values *values);
 SPYI_FN void spyi_cache_insert(spy_device *device, spyi_plan *plan);

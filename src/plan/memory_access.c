@@ -17,7 +17,7 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
     const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
     uint32_t most = b->leaf_count + bound_inputs->count;
     variant->accesses = (spyi_memory_access *)spyi_calloc(most + 1, sizeof *variant->accesses);
-    // The 3 extra uses: sums, group counts, the print buffer.
+    // The 3 extra uses are those of sums, group counts and the print buffer.
     variant->use_capacity = most + 3;
     variant->uses = (spyi_use *)spyi_calloc(variant->use_capacity, sizeof *variant->uses);
     if (!variant->accesses || !variant->uses) return false;
@@ -26,7 +26,7 @@ SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *b, spyi_variant *varia
         bool skipped = variant->key.walk[i] & SPYI_WALK_SKIPPED;
         variant->untracked = variant->untracked || leaf->untracked;
         bool accessed = (leaf->traits & SPYI_TRAIT_TRACKED) || spyi_leaf_is_whole(leaf) ||
-                        // Those that a shader binds are among its inputs.
+                        // Resources that a shader binds are among its inputs.
                         (spyi_leaf_is_resource(leaf) && !(b->shader && leaf->binds));
         if (accessed && !skipped) spyi_add_access(variant, leaf, i);
     }

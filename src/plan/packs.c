@@ -1,4 +1,4 @@
-// Names of calls in packs, and writing packs: see packs.h.
+// Names calls in packs, and writes packs (packs.h).
 #include "plan/packs.h"
 
 #include "api/pack.h"
@@ -118,7 +118,8 @@ SPYI_FN bool spyi_pack_next(const spy_device *device, const char *sort, size_t *
     return found;
 }
 
-// Gives the recorded call that is most like `wanted`. Returns false when the pack has none for this target.
+// Gives the recorded call that is most like `wanted`. Returns false when the pack has no call for this
+// target.
 static bool spyi_pack_nearest(const spy_device *device, const char *wanted, spyi_text *out) {
     size_t at = 0, best = SIZE_MAX;
     spyi_text name = { NULL, 0, 0 };
@@ -179,7 +180,8 @@ static spy_status spyi_pack_save(spy_device *device, const char *path, spyi_text
     spyi_text bytes = { NULL, 0, 0 };
     spyi_archive *other = NULL;
     uint32_t failed = spyi_failed_allocations();
-    // Another process that adds to this pack meanwhile would write what it has read before, without what this one adds.
+    // The lock keeps other processes from adding to this pack meanwhile; they would write the content that
+    // they have read before, without the calls that this one adds.
     intptr_t lock = spyi_file_lock(path);
     spy_status status = spyi_pack_read(path, &other, error);
     if (status == SPY_OK && !spyi_archive_write(spyi_store_pack(device->ctx.pack), other, &bytes)) {

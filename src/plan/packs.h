@@ -1,5 +1,6 @@
-// Packs: what a call is called in their lists and manifests, what a recorded kernel adds, and what is said of a call
-// that a pack lacks. base/archive.h has the answers, and compiler/memo.h how a module gets them.
+// Packs: the names of calls in their lists and manifests, the notes of recorded kernels, and the message
+// about a call that a pack lacks. base/archive.h has the answers, and compiler/memo.h says how a module gets
+// them.
 #ifndef SPYI_PLAN_PACKS_H
 #define SPYI_PLAN_PACKS_H
 
@@ -14,7 +15,8 @@ SPYI_FN bool spyi_pack_next(const spy_device *device, const char *sort, size_t *
 SPYI_FN void spyi_call_text(const spy_function *function, const spyi_values *values, spyi_text *out);
 // Notes a kernel in the manifest of the pack that the device records.
 SPYI_FN void spyi_pack_note_kernel(const spy_function *function, const spyi_values *values, uint64_t bytes);
-// Replaces an error by what the device's pack lacks: the call, the nearest one that it has, and the line to add.
+// Replaces an error by a message that names the call which the device's pack lacks, the nearest one that it
+// has, and the line to add.
 SPYI_FN spy_status spyi_pack_explain(const spy_function *function, const spyi_values *values,
                                      spyi_text *error);
 // Returns whether the device runs from a pack, and whether it records one.

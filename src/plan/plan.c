@@ -76,7 +76,7 @@ SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *erro
     return false;
 }
 
-// Checks what a call of a [CudaKernel] needs besides fitting arguments.
+// Checks the further conditions of a call of a [CudaKernel], besides fitting arguments.
 static spy_status spyi_cuda_kernel_check(const spy_function *function, const spyi_values *values,
                                          spyi_text *error) {
     if (!spyi_cuda_kernel_runs(function, error)) return SPY_ERROR_UNSUPPORTED;
@@ -119,7 +119,7 @@ SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan) {
     uint32_t i = 0;
     while (i < SPYI_GEOMETRIES - 1 && plan->launches[i] && plan->launches[i]->repeatable) i++;
     if (!plan->launches[i]) plan->launches[i] = spyi_launch_new(&plan->bound);
-    if (!plan->launches[i]) i--; // out of memory: reuse the launch before it
+    if (!plan->launches[i]) i--; // memory ran out, so the launch before it is reused
     spyi_plan_use_launch(plan, i);
     plan->launch->repeatable = NULL;
     return plan->launch;
@@ -261,7 +261,8 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
     }
     spyi_plan *made = NULL;
     uint32_t lacks =
-        spyi_compiler_lacks(device->compiler); // another thread's may be counted: then its text is too broad
+        spyi_compiler_lacks(device->compiler); // the count may include another thread's failures, which makes
+                                               // the text too broad
     bool left = spyi_call_step_out(function, &outside, function, values->key, values->key_size);
     spy_status status = spyi_plan_create(function, values, &made, error);
     if (left) spyi_call_step_in(function, &outside);

@@ -1,5 +1,5 @@
-// Plans: what a call's signature becomes. A plan has one kernel variant for each way in which its memory is
-// walked.
+// Plans. A plan is made from a call's signature, and has one kernel variant for each way in which its memory
+// is walked.
 #ifndef SPYI_PLAN_PLAN_H
 #define SPYI_PLAN_PLAN_H
 
@@ -8,35 +8,36 @@
 
 // >>variants: one compiled kernel each
 
-// A copy of what a kernel was loaded from, in host memory; kept when device->keep_programs is set.
+// A copy, in host memory, of the data from which a kernel was loaded; kept when device->keep_programs is set.
 typedef struct spyi_program {
     char *label, *entry;
     spyi_text code; // the blob that compile made
     spyi_interface iface;
-    spyi_parameter *parameters; // the parameters that iface points to
+    spyi_parameter *parameters; // the parameters to which iface points
     spyi_literals literals;     // strings that the kernel prints
 } spyi_program;
 
 // A kernel with unsized arrays. Each number of elements has its own plan, and the variants of all these plans
 // run this kernel.
 typedef struct spyi_shared_kernel {
-    uint32_t references; // variants that run it
+    uint32_t references; // the number of variants that run it
     spyi_kernel *kernel;
-    spyi_program *program; // same as spyi_variant.program
+    spyi_program *program; // the same as spyi_variant.program
     spyi_inputs inputs;
     spyi_entry entry; // the shader's entry point, with the places of its parameters
     char *text;
 } spyi_shared_kernel;
 
-// How a variant uses the memory of one argument. Each call makes a spyi_use of it, from which barriers
-// follow.
+// A description of the memory of one argument that a variant uses. Each call makes a spyi_use of it, from
+// which barriers follow.
 typedef struct spyi_memory_access {
     // When `whole` is true, the kernel gets the whole tensor of the value with this number. Otherwise it
     // walks the elements of the plan's leaf with this number.
     uint32_t number;
     bool whole;
     bool reads, writes;
-    // The kernel gets a texture or sampler, the value with this number; NULL means that it gets memory.
+    // The functions of a texture or sampler that the kernel gets, which is the value with this number; NULL
+    // means that it gets memory.
     const spyi_kind_resource *resource;
 } spyi_memory_access;
 
@@ -47,22 +48,22 @@ struct spyi_variant {
     spyi_memory_access *accesses; // memory of parameters and of shader parameters
     uint32_t access_count;
     bool resources; // some accesses are of textures or samplers
-    bool untracked; // an argument is a raw address: the kernel may read and write any memory
+    bool untracked; // an argument is a raw address, so the kernel may read and write any memory
     spyi_kernel *kernel;
     spyi_program *program; // NULL means that it is not kept, or that shared_kernel keeps it
     // For kernels with unsized arrays; NULL means that the kernel belongs to this variant alone.
     spyi_shared_kernel *shared_kernel;
     spyi_use
         *uses; // room for one launch: accesses, sums, group counts, the print buffer, textures with handles
-    uint32_t use_count; // those of the last run
+    uint32_t use_count; // the number of uses of the last run
     uint32_t use_capacity;
 };
 
 // >>plans: what one signature of a function became
 
-// Launches that a plan keeps. A call with the shapes, strides and alignments of a kept launch repeats it with
-// other base addresses. There are several, so that layers, tail batches and slices do not push each other
-// out.
+// The number of launches that a plan keeps. A call with the shapes, strides and alignments of a kept launch
+// repeats it with other base addresses. There are several, so that layers, tail batches and slices do not
+// push each other out.
 #define SPYI_GEOMETRIES 4
 
 typedef struct spyi_plan spyi_plan;
@@ -70,38 +71,38 @@ struct spyi_plan {
     uint8_t *key;
     uint32_t key_size;
     uint64_t hash;
-    // NULL in a plan that can run. Otherwise it only leads to plans, whose keys also have the last
-    // redirect[i] sizes of value i.
+    // NULL in a plan that can run. A plan with a `redirect` only leads to plans, whose keys also have the
+    // last redirect[i] sizes of value i.
     uint8_t *redirect;
-    int32_t references; // from the cache and from prepared calls
+    int32_t references; // the number of references from the cache and from prepared calls
     spy_function *function;
-    uint32_t generation; // the module's generation that the plan was made from
+    uint32_t generation; // the module's generation from which the plan was made
     spyi_bound bound;
-    spyi_launch *launch; // the running call's launch, or the last call's; one of `launches`
-    // The most recently used first; unused entries at the end are NULL.
+    spyi_launch *launch; // the running call's launch, or the last call's; it is one of `launches`
+    // The launches of the plan, the most recently used first; unused entries at the end are NULL.
     spyi_launch *launches[SPYI_GEOMETRIES];
     // The options of calls that repeat a launch; NULL means that they have none.
     spy_call_options *repeated_options;
     spyi_variant **variants;
     uint32_t variant_count;
-    struct spyi_same *same;   // the last dispatch (call/same.h); NULL if there was none
-    uint64_t last_submit;     // batch of the last dispatch: the kernels live until it has finished
-    spyi_plan *chain;         // next plan of the same bucket
-    spyi_plan *newer, *older; // neighbours in order of use
-    spyi_plan *retired;       // next retired plan that waits for the GPU
-    // For a device with a pack: hashes of the keys of the variants that it lacks. Their launches run the plain
-    // variant, which walks memory of any strides (call/launch.h).
+    struct spyi_same *same;   // the last dispatch (call/same.h); NULL means that there was none
+    uint64_t last_submit;     // the batch of the last dispatch; the kernels live until it has finished
+    spyi_plan *chain;         // the next plan of the same bucket
+    spyi_plan *newer, *older; // the neighbours in order of use
+    spyi_plan *retired;       // the next retired plan that waits for the GPU
+    // For a device with a pack: hashes of the keys of variants that the pack lacks. Their launches run the
+    // plain variant, which walks memory of any strides (call/launch.h).
     uint64_t *absent;
     uint32_t absent_count;
     bool plain_sums; // all launches that sum gradients run the plain variant
-    // For a device that records a pack: hash of the key of a variant whose plain form is also to be made; 0
-    // if there is none.
+    // For a device that records a pack: the hash of the key of a variant whose plain form is also to be made;
+    // 0 means that there is none.
     uint64_t plain_of;
-    // For recipes.
-    uint64_t signature;   // spyi_recipe_signature(); 0 means that programs are not kept
-    uint32_t value_count; // arguments
-    uint32_t sized_from;  // byte of the key where the sizes begin that types were chosen by; 0 if there are
-                          // none
+    // These members are for recipes.
+    uint64_t signature;   // the spyi_recipe_signature(); 0 means that programs are not kept
+    uint32_t value_count; // the number of arguments
+    uint32_t sized_from;  // the byte of the key where the sizes begin by which types were chosen; 0 means
+                          // that there are none
 };
 
 // plan.c
@@ -115,7 +116,7 @@ typedef struct spyi_call_outside {
 SPYI_FN bool spyi_call_step_out(spy_function *function, spyi_call_outside *o, const void *work,
                                 const void *key, size_t key_size);
 SPYI_FN void spyi_call_step_in(spy_function *function, spyi_call_outside *o);
-// When another thread is making the same thing: waits for it outside of the device, and returns true.
+// Waits outside of the device when another thread is making the same thing, and then returns true.
 SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const void *key, size_t key_size);
 
 // Makes a plan. Compile threads run spyi_plan_create() and spyi_variant_create() while other threads use the
@@ -124,8 +125,8 @@ SPYI_FN bool spyi_call_await(spy_function *function, const void *work, const voi
 SPYI_FN spy_status spyi_plan_create(spy_function *function, const spyi_values *values, spyi_plan **plan,
                                     spyi_text *error);
 
-// Returns a plan for the call with nothing bound yet; NULL when out of memory. spyi_plan_add_launch() gives a
-// bound plan its first launch; false when out of memory.
+// spyi_plan_new() returns a plan for the call with nothing bound yet, or NULL when out of memory.
+// spyi_plan_add_launch() gives a bound plan its first launch, or returns false when out of memory.
 SPYI_FN spyi_plan *spyi_plan_new(spy_function *function, const spyi_values *values);
 SPYI_FN bool spyi_plan_add_launch(spyi_plan *plan);
 // Puts a new plan into the cache. When types were chosen by sizes, also puts a redirect there; `short_size`
@@ -141,13 +142,13 @@ SPYI_FN spy_status spyi_plan_get(spy_function *function, spyi_values *values, sp
 SPYI_FN void spyi_launch_forget(spy_device *device, spyi_launch *launch);
 // Makes plan->launches[index] the running call's launch and the most recently used one.
 SPYI_FN void spyi_plan_use_launch(spyi_plan *plan, uint32_t index);
-// Makes an empty launch, or else the least recently used one, the running call's launch. No call repeats it
-// until it is computed anew.
+// Makes an empty launch the running call's launch, or the least recently used one when there is no room. No
+// call repeats it until it is computed anew.
 SPYI_FN spyi_launch *spyi_plan_fresh_launch(spyi_plan *plan);
 
-// Threads of a group when the caller does not say; also for plain functions.
+// The number of threads of a group when the caller does not give it; plain functions have it, too.
 #define SPYI_CUDA_KERNEL_THREADS 64
-// Returns true when the device can run a [CudaKernel]; else `error` says why not.
+// Returns true when the device can run a [CudaKernel]; otherwise `error` says why not.
 SPYI_FN bool spyi_cuda_kernel_runs(const spy_function *function, spyi_text *error);
 
 // variant.c
@@ -177,23 +178,20 @@ SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key
 // memory ran out.
 SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key);
 
-// memory_access.c
-// Fills accesses and untracked and allocates uses, after the inputs are bound. Returns false when out of
-// memory.
+// Fills accesses and untracked and allocates uses, after the inputs are bound (memory_access.c). Returns
+// false when out of memory.
 SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *bound, spyi_variant *variant);
 // Makes room for `more` uses of textures with handles behind the others. Returns false when out of memory.
 SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more);
 
-// addresses.c
-// Visits each address among the parameters of the variant's dispatches: its byte offset in the block, or in
-// the uniform buffers' bytes, one buffer behind the other. The address may be 0, a number that the caller
-// gave, or lie in memory that the dispatch uses.
+// Visits each address among the parameters of the variant's dispatches (addresses.c). An address is given by
+// its byte offset in the block, or in the uniform buffers' bytes, one buffer behind the other. It may be 0, a
+// number that the caller gave, or lie in memory that the dispatch uses.
 SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
                                     void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
 
-// diagnose.c
-// When a kernel does not compile for a known cause in the user's code: rewrites the error and returns true.
-// Else returns false.
+// Rewrites the error when a kernel does not compile for a known cause in the user's code, and returns true;
+// otherwise returns false (diagnose.c).
 SPYI_FN bool spyi_diagnose(const spy_function *function, spyi_text *error, spy_status *status);
 
 #endif // SPYI_PLAN_PLAN_H

@@ -1,9 +1,8 @@
 // Recipes: a plan and its variants as bytes without pointers. Another process makes the plan from them
-// without compiling.
-//
-// A recipe holds what a call became for a device's profile. Types, functions and kinds are stored by names
-// and layouts, kernels as blobs of the backend's compile; only pack operations write addresses. A recipe does
-// not identify the module's code: whoever stores recipes must find them by that code.
+// without compiling. A recipe holds the results of binding and compiling a call for a device's profile.
+// Types, functions and kinds are stored by names and layouts, kernels as blobs of the backend's compile; only
+// pack operations write addresses. A recipe does not identify the module's code, so a program that stores
+// recipes must find them by that code.
 #ifndef SPYI_PLAN_RECIPE_H
 #define SPYI_PLAN_RECIPE_H
 

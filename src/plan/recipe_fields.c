@@ -47,7 +47,7 @@ SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head) {
 
 static const spyi_value_kind *spyi_recipe_find_kind(const spyi_stream *r, const char *name, uint32_t traits,
                                                     uint8_t field_op) {
-    // Generators, and kinds that the program defines.
+    // The values give the kinds of generators, and those that the program defines.
     for (uint32_t i = 0; i < spyi_values_all(((const spyi_values *)r->user)); i++) {
         const spyi_value_kind *kind = ((const spyi_values *)r->user)->items[i].custom;
         if (kind && spyi_kind_is(kind, name, traits, field_op)) return kind;
@@ -70,8 +70,8 @@ static void spyi_recipe_kind(spyi_stream *r, spyi_leaf *leaf) {
     free(name);
 }
 
-// A leaf of a plan, or of a variant's shader parameters (these have no gradients). `leaf_count` is the number
-// of leaves in that list.
+// Writes or reads a leaf of a plan, or of a variant's shader parameters (these have no gradients).
+// `leaf_count` is the number of leaves in that list.
 static void spyi_recipe_leaf(spyi_stream *r, spyi_leaf *leaf, uint32_t leaf_count) {
     char *kind_type = (char *)(uintptr_t)leaf->kind_type;
     spyi_recipe_kind(r, leaf);
@@ -255,8 +255,8 @@ static uint64_t spyi_recipe_pack_size(const spyi_pack *pack, const spyi_leaf *le
     }
 }
 
-// `size` is the number of bytes that the pack program fills, `bindings` the number of bindings that it may
-// set.
+// Writes or reads pack operations. `size` is the number of bytes that the pack program fills, `bindings` the
+// number of bindings that it may set.
 static void spyi_recipe_packs(spyi_stream *r, spyi_pack **packs, uint32_t *count, const spyi_leaf *leaves,
                               uint32_t leaf_count, uint64_t size, uint32_t bindings, bool index64) {
     void *items = *packs;

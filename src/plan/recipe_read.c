@@ -4,7 +4,8 @@
 
 // >>the head
 
-// Checks that the bytes are an undamaged recipe of this format. The fields after the start are left to read.
+// Checks that the bytes are an undamaged recipe of this format. It leaves the stream at the fields after the
+// start.
 static void spyi_recipe_open(spyi_stream *r, const void *bytes, size_t size) {
     spyi_recipe_head start;
     uint64_t hash;
@@ -63,7 +64,7 @@ static void spyi_recipe_check(spyi_stream *r, const spy_function *function) {
     spyi_recipe_head_free(&here);
 }
 
-// Checks that the values have the sizes that the recipe's types were chosen by.
+// Checks that the values have the sizes by which the recipe's types were chosen.
 static void spyi_recipe_check_sizes(spyi_stream *r, const uint8_t *sizes) {
     const spyi_values *values = ((const spyi_values *)r->user);
     spyi_text wanted = { NULL, 0, 0 };

@@ -13,7 +13,8 @@ static void spyi_sign_text(uint64_t *hash, const char *text) { // NULL and "" ha
     else spyi_sign_number(hash, 0);
 }
 
-// Adds the function as its module declares it: other parameters or options give another signature.
+// Adds the function in the form that its module declares, since other parameters or options must give another
+// signature.
 static void spyi_sign_function(uint64_t *hash, const spy_function *function) {
     const spyi_overloads *overloads = &function->overloads;
     const spy_compile_options *options = spyi_unit_options(function->module->unit);
@@ -63,7 +64,7 @@ SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_
                                     (uint64_t)threads->shader);
         for (int i = 0; i < 3; i++) spyi_sign_number(&hash, threads->group[i]);
     }
-    if (values->options) { // the key has them as plain bytes
+    if (values->options) { // the key has the options as plain bytes
         spyi_values options;
         spyi_text ignored = { NULL, 0, 0 };
         memset(&options, 0, sizeof options);

@@ -5,7 +5,7 @@ static const spyi_program *spyi_variant_program(const spyi_variant *variant) {
     return variant->shared_kernel ? variant->shared_kernel->program : variant->program;
 }
 
-// Returns why the plan cannot be a recipe; NULL when it can.
+// Returns the reason why the plan cannot be a recipe; NULL when it can.
 static const char *spyi_recipe_refusal(const spyi_plan *plan) {
     const spy_device *device = plan->function->object.device;
     if (plan->redirect) return "it leads to plans and is none itself";

@@ -1,5 +1,5 @@
-// Kernel variants of a plan: writes the text, compiles it and makes the pipeline. Slow, and only done on a
-// miss.
+// Kernel variants of a plan: writes the text, compiles it and makes the pipeline. This is slow, and only done
+// when the cache lacks the variant.
 #include "data/gpu_print.h"
 #include "plan/cache.h"
 #include "plan/packs.h"
@@ -179,7 +179,7 @@ static spyi_shared_kernel *spyi_find_shared_kernel(const spyi_plan *plan, const 
 }
 
 // Makes a variant with another plan's kernel, if that plan differs only in the lengths of unsized arrays;
-// else *out is NULL.
+// otherwise *out is NULL.
 static spy_status spyi_variant_share(spyi_plan *plan, const spyi_variant_key *key, const spyi_values *values,
                                      spyi_variant **out, spyi_text *error) {
     spyi_variant *variant;
@@ -265,7 +265,7 @@ SPYI_FN void spyi_program_free(spyi_program *program) {
 // >>making
 
 // Names the formats of stored textures that are fields, globals or a shader's own parameters, where kernels
-// must; a generated kernel's own parameters have theirs in the text.
+// must. A generated kernel's own parameters have their formats in the text.
 static spy_status spyi_variant_formats(spy_device *device, const spyi_variant *variant, const spyi_text *name,
                                        spyi_code *code, spyi_text *error) {
     const spyi_bound_inputs *inputs = &variant->bound_inputs;
@@ -285,7 +285,8 @@ static spy_status spyi_variant_formats(spy_device *device, const spyi_variant *v
     return status;
 }
 
-// Checks that the device has what SPIR-V of a pack, which was made for any device, declares to need.
+// Checks that the device has the features that SPIR-V of a pack, which was made for any device, declares to
+// need.
 static spy_status spyi_variant_features(const spy_device *device, const spyi_code *code, spyi_text *error) {
     uint32_t missing = spyi_code_features(code) & ~device->base->limits.info.features;
     static const char *const names[] = { "float16", "float64",   "int8",
@@ -340,7 +341,7 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     }
     if (status == SPY_OK) status = spyi_variant_feed(plan, &own, variant, &code.inputs, values, error);
     if (status == SPY_OK) status = spyi_variant_formats(device, variant, &name, &code, error);
-    if (status == SPY_OK && spyi_is_recording(device)) // text counts 0 here, because its compiled form is
+    if (status == SPY_OK && spyi_is_recording(device)) // the text counts as 0, because its compiled form is
                                                        // counted
         spyi_pack_note_kernel(function, values,
                               spyi_rules_of(device->base->limits.profile.target)->is_text ? 0 : code.size);
@@ -441,7 +442,8 @@ SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key
 SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key) {
     uint64_t hash = spyi_variant_key_hash(key);
     if (!spyi_is_packed(plan->function->object.device) || spyi_plan_lacks(plan, hash)) return false;
-    if (key->finishes) { // the dispatch before it must not leave parts of sums: it is to be a plain one, too
+    if (key->finishes) { // the dispatch before it must not leave parts of sums, so it is to be a plain one,
+                         // too
         bool known = plan->plain_sums;
         plan->plain_sums = true;
         return !known;
@@ -498,7 +500,7 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
         status = spyi_pack_explain(function, values, error);
     if (status != SPY_OK) return status;
     if (records && !plain && !values->threads &&
-        !key.finishes) { // for the pack, the call makes the plain variant, too
+        !key.finishes) { // for the pack, the call also makes the plain variant
         plan->plain_of = spyi_variant_key_hash(&key);
         *left = true;
     }

@@ -42,13 +42,13 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_finished_submit,
     spyi_vk_submit,
     spyi_vk_wait,
-    NULL, // six: no graphs, because each submission records its command buffer anew
+    NULL, // these six are NULL because Vulkan has no graphs: each submission records its command buffer anew
     NULL,
     NULL,
     NULL,
     NULL,
     NULL,
-    NULL, // no stream of the program
+    NULL, // Vulkan has no streams of the program
     &spyi_vk_images,
     &spyi_vk_raster_functions,
     SPYI_TARGET_SPIRV,

@@ -205,7 +205,7 @@ static spy_status spyi_vk_load_functions(spyi_vk_gpu *gpu, spyi_text *error) {
     return SPY_ERROR_NO_DEVICE;
 }
 
-// Fills limits.texels: which elements typed buffers can have.
+// Fills limits.texels: the elements that typed buffers can have.
 static void spyi_vk_set_texels(spyi_vk_gpu *gpu) {
     uint32_t scalar, columns;
     for (scalar = 0; scalar < SPY_DTYPE_COUNT; scalar++) {
@@ -257,7 +257,7 @@ static void spyi_vk_set_limits(spyi_vk_gpu *gpu) {
                              !gpu->adapter.features[SPYI_VK_FEATURE_shaderStorageImageWriteWithoutFormat];
     profile->prefers_bindings = gpu->adapter.info.type == SPY_ADAPTER_TYPE_CPU;
     profile->bindings_from_bytes = (uint64_t)8 << 20;
-    // On lavapipe a barrier costs more than what is far apart in memory: tiles take twice the time.
+    // On lavapipe a barrier costs more than memory accesses that are far apart, so tiles take twice the time.
     profile->tiles_from = profile->prefers_bindings ? UINT64_MAX : SPYI_TILES_FROM;
     limits->unified_memory =
         gpu->adapter.info.type != SPY_ADAPTER_TYPE_DISCRETE && (type->propertyFlags & mapped) == mapped;
@@ -374,7 +374,7 @@ SPYI_FN spy_status spyi_vk_create(spyi_context *ctx, const spy_device_desc *desc
     return SPY_OK;
 }
 
-// Also destroys a device of which only a part was made.
+// Destroys a device, also one of which only a part was made.
 SPYI_FN void spyi_vk_destroy(spyi_gpu *base) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spyi_context *ctx = gpu->base.ctx;

@@ -9,7 +9,7 @@
 // begun. The first one in the list is the oldest, and its work has the lowest batch numbers.
 
 #define SPYI_VK_SERIAL_BITS 48u
-#define SPYI_VK_MANY_RECORDINGS 64u // number of unreported recordings at which the log warns about them
+#define SPYI_VK_MANY_RECORDINGS 64u // the number of unreported recordings at which the log warns about them
 
 static void spyi_vk_note_recordings(spyi_vk_gpu *gpu) {
     gpu->base.held_from = gpu->first_recording != NULL ? gpu->first_recording->first : 0;
@@ -32,7 +32,8 @@ static spyi_vk_recording *spyi_vk_new_recording(spyi_vk_gpu *gpu) {
     return recording;
 }
 
-// Submits the open batch first, so that it comes before the work that the engine will submit.
+// Begins a recording. Submits the open batch first, so that it comes before the work that the engine will
+// submit.
 SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer commands, uint64_t *id,
                                            spyi_text *error) {
     spyi_vk_recording *recording;
@@ -75,8 +76,7 @@ SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer com
     return SPY_OK;
 }
 
-// The host reads unified memory directly, without a copy, so the recording's writes must be made available to
-// it here.
+// Makes the recording's writes available to the host, which reads unified memory directly, without a copy.
 static void spyi_vk_recording_barrier(spyi_vk_gpu *gpu) {
     const spyi_vk_recording *recording = gpu->last_recording;
     if (recording->used && gpu->base.limits.unified_memory) spyi_vk_host_barrier(gpu, gpu->external);
@@ -98,7 +98,7 @@ SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error) {
     return SPY_OK;
 }
 
-// Adds to the error what is wrong with an id that is not the id of the oldest recording.
+// Adds to the error why an id is not that of the oldest recording.
 static void spyi_vk_explain_id(const spyi_vk_gpu *gpu, uint64_t id, spyi_text *error) {
     const spyi_vk_recording *oldest = gpu->first_recording;
     unsigned long long serial = (unsigned long long)(id & (((uint64_t)1 << SPYI_VK_SERIAL_BITS) - 1));
@@ -167,7 +167,8 @@ SPYI_FN bool spyi_vk_is_held(const spyi_vk_gpu *gpu, uint64_t number, spyi_text 
     return true;
 }
 
-// The caller has waited until the queue is idle, so no submitted work uses the memory of the recordings.
+// Destroys the recordings. The caller has waited until the queue is idle, so no submitted work uses their
+// memory.
 SPYI_FN void spyi_vk_destroy_recordings(spyi_vk_gpu *gpu) {
     spyi_vk_recording *next, *recording;
     if (gpu->first_recording != NULL) {

@@ -4,7 +4,7 @@
 
 typedef struct spyi_vk_feature_entry {
     const char *name;
-    size_t offset; // byte offset of its VkBool32 in a spyi_vk_feature_set
+    size_t offset; // the byte offset of the feature's VkBool32 in a spyi_vk_feature_set
 } spyi_vk_feature_entry;
 
 static const spyi_vk_feature_entry spyi_vk_feature_entries[] = {
@@ -83,13 +83,13 @@ SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapt
 typedef enum spyi_vk_need {
     SPYI_VK_NEED_NOTHING,
     SPYI_VK_NEED_FEATURE,  // `value` or `other`, both spyi_vk_feature, must be enabled
-    SPYI_VK_NEED_SUBGROUP, // `value`: a VkSubgroupFeatureFlagBits
-    SPYI_VK_NEED_FLOAT     // `value`: index of spyi_vk_adapter.float_controls
+    SPYI_VK_NEED_SUBGROUP, // `value` is a VkSubgroupFeatureFlagBits
+    SPYI_VK_NEED_FLOAT     // `value` is an index into spyi_vk_adapter.float_controls
 } spyi_vk_need;
 
 typedef struct spyi_vk_capability {
     uint16_t number;
-    uint8_t need; // spyi_vk_need
+    uint8_t need; // a spyi_vk_need
     uint8_t value, other;
     const char *name;
 } spyi_vk_capability;
@@ -104,12 +104,12 @@ typedef struct spyi_vk_capability {
 #define SPYI_VK_CAP_FLOAT(number, name, index)                                                               \
     { number, SPYI_VK_NEED_FLOAT, index, 0, #name }
 
-// Source: SPIR-V 1.6, "Capability", and the Vulkan specification's appendix "Capabilities". A
-// capability that is not listed is refused.
+// The capabilities that the library knows. A capability that is not listed is refused. Source: SPIR-V 1.6,
+// "Capability", and the Vulkan specification's appendix "Capabilities".
 static const spyi_vk_capability spyi_vk_capabilities[] = {
     SPYI_VK_CAP(0, Matrix),
     SPYI_VK_CAP(1, Shader),
-    SPYI_VK_CAP_FEATURE(2, Geometry, geometryShader), // needed for a fragment shader's SV_PrimitiveID
+    SPYI_VK_CAP_FEATURE(2, Geometry, geometryShader), // a fragment shader's SV_PrimitiveID needs this
     SPYI_VK_CAP_FEATURE(9, Float16, shaderFloat16),
     SPYI_VK_CAP_FEATURE(10, Float64, shaderFloat64),
     SPYI_VK_CAP_FEATURE(11, Int64, shaderInt64),
@@ -243,18 +243,19 @@ static bool spyi_vk_words_equal(const uint32_t *words, size_t count, const char 
 
 // >>writes to memory
 
-// Numbers of the SPIR-V specification.
+// These are numbers of the SPIR-V specification.
 enum {
     SPYI_SPIRV_TYPE_POINTER = 32,
     SPYI_SPIRV_STORE = 62,
     SPYI_SPIRV_COPY_MEMORY = 63,
     SPYI_SPIRV_IMAGE_WRITE = 99,
-    SPYI_SPIRV_FIRST_ATOMIC = 228, // OpAtomicStore; the numbers before it are loads, which write nothing
-    SPYI_SPIRV_LAST_ATOMIC = 242,  // OpAtomicXor
+    SPYI_SPIRV_FIRST_ATOMIC = 228, // is OpAtomicStore; the numbers before it are loads, which write nothing
+    SPYI_SPIRV_LAST_ATOMIC = 242,  // is OpAtomicXor
     SPYI_SPIRV_ATOMIC_MIN_EXT = 5614,
     SPYI_SPIRV_ATOMIC_MAX_EXT = 5615,
     SPYI_SPIRV_ATOMIC_ADD_EXT = 6035,
-    SPYI_SPIRV_UNIFORM = 2, // storage classes; UNIFORM is a buffer's with the old decoration BufferBlock
+    SPYI_SPIRV_UNIFORM = 2, // these are storage classes; UNIFORM is a buffer's with the old decoration
+                            // BufferBlock
     SPYI_SPIRV_STORAGE_BUFFER = 12,
     SPYI_SPIRV_PHYSICAL = 5349
 };
@@ -327,7 +328,7 @@ static spy_status spyi_vk_check_writes(const spyi_vk_adapter *adapter, VkShaderS
 
 SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi_kernel_desc *desc,
                                       VkShaderStageFlagBits stage, spyi_text *error) {
-    // Numbers of the SPIR-V specification: two instructions and the execution models.
+    // These are numbers of the SPIR-V specification: two instructions and the execution models.
     enum { ENTRY_POINT = 15, CAPABILITY = 17, VERTEX = 0, FRAGMENT = 4, GL_COMPUTE = 5 };
     const uint32_t model = stage == VK_SHADER_STAGE_VERTEX_BIT     ? VERTEX
                            : stage == VK_SHADER_STAGE_FRAGMENT_BIT ? FRAGMENT

@@ -5,7 +5,7 @@
 typedef struct spyi_vk_feature_struct {
     VkStructureType type;
     const char *name;
-    size_t offset, size; // bytes; the offset is in a spyi_vk_feature_set
+    size_t offset, size; // both count bytes; the offset is in a spyi_vk_feature_set
 } spyi_vk_feature_struct;
 
 static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
@@ -33,8 +33,8 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
 };
 
 // The feature structs of single extensions, which an engine may use in place of
-// VkPhysicalDeviceVulkan11Features, 12 and 13.
-// X(end of the struct's name, end of its VkStructureType, member)
+// VkPhysicalDeviceVulkan11Features, 12 and 13, as X(end of the struct's name, end of its VkStructureType,
+// member).
 #define SPYI_VK_SINGLE_FEATURES(X)                                                                           \
     X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, storageBuffer16BitAccess)                                \
     X(16BitStorageFeatures, 16BIT_STORAGE_FEATURES, uniformAndStorageBuffer16BitAccess)                      \
@@ -86,8 +86,8 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
 
 typedef struct spyi_vk_single_feature {
     VkStructureType type;
-    uint32_t feature; // spyi_vk_feature
-    size_t offset;    // byte offset of its VkBool32 in the struct
+    uint32_t feature; // a spyi_vk_feature
+    size_t offset;    // the byte offset of the feature's VkBool32 in the struct
 } spyi_vk_single_feature;
 
 static const spyi_vk_single_feature spyi_vk_single_features[] = {
@@ -145,7 +145,7 @@ static spy_status spyi_vk_check_required(void *features, void *supported, const 
 
 spy_status spy_vk_fill_features(void *features, const void *supported, spy_vk_features *enabled) {
     static const char function[] = "spy_vk_fill_features";
-    void *have = (void *)(uintptr_t)supported; // only read
+    void *have = (void *)(uintptr_t)supported; // the chain is only read
     spy_status status;
     uint32_t i;
     if (features == NULL)

@@ -5,7 +5,7 @@
 #define SPYI_VK_FUNCTIONS_H
 
 // Vulkan headers from 1.3.204 on will do, with or without VK_NO_PROTOTYPES, also if the program or its volk.h
-// has included them before: only their types and constants are used.
+// has included them before, because only their types and constants are used.
 #ifndef VULKAN_CORE_H_
 #ifdef __has_include
 #if !__has_include(<vulkan/vulkan.h>)
@@ -19,8 +19,8 @@
 #error "slangpy_vk.h needs Vulkan headers of version 1.3.204 or later, but found older ones"
 #endif
 
-// Functions of the instance, from vkGetInstanceProcAddr. spyi_vk_instance has a member for each, named without "vk".
-// An instance that lacks one is refused.
+// The functions of the instance, which come from vkGetInstanceProcAddr. spyi_vk_instance has a member for
+// each, named without "vk". An instance that lacks one is refused.
 #define SPYI_VK_INSTANCE_FUNCTIONS(X)                                                                        \
     X(DestroyInstance)                                                                                       \
     X(EnumeratePhysicalDevices)                                                                              \
@@ -37,7 +37,8 @@
     X(CreateDevice)                                                                                          \
     X(GetDeviceProcAddr)
 
-// Functions of the device, from vkGetDeviceProcAddr. Vulkan 1.2 has all of them; a device that lacks one is refused.
+// The functions of the device, which come from vkGetDeviceProcAddr. Vulkan 1.2 has all of them; a device that
+// lacks one is refused.
 #define SPYI_VK_DEVICE_FUNCTIONS(X)                                                                          \
     X(vkAllocateCommandBuffers)                                                                              \
     X(vkAllocateDescriptorSets)                                                                              \
@@ -126,7 +127,8 @@
     X(vkUpdateDescriptorSets)                                                                                \
     X(vkWaitSemaphores)
 
-// Functions of device extensions and of Vulkan 1.3. Their member is NULL where the driver does not have them.
+// The functions of device extensions and of Vulkan 1.3. Their member is NULL where the driver does not have
+// them.
 #define SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(X)                                                                 \
     X(vkCmdBeginRendering)                                                                                   \
     X(vkCmdEndRendering)                                                                                     \

@@ -112,7 +112,7 @@ SPYI_FN void spyi_vk_destroy_handles(spyi_vk_gpu *gpu) {
     memset(h, 0, sizeof *h);
 }
 
-// The caller holds gpu->layout_lock.
+// Makes the table of handles if there is none. The caller holds gpu->layout_lock.
 SPYI_FN VkResult spyi_vk_need_handles(spyi_vk_gpu *gpu, const char **what) {
     if (gpu->handles.set != VK_NULL_HANDLE) return VK_SUCCESS;
     VkResult result = spyi_vk_make_handles(gpu, &gpu->handles, what);

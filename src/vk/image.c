@@ -1,7 +1,7 @@
 // Images, their views, and samplers. Each image has memory of its own: drivers allow thousands of allocations.
 #include "vk/internal.h"
 
-// Vulkan's formats, by spy_format.
+// The format that Vulkan has for each spy_format.
 static const VkFormat spyi_vk_image_formats[SPY_FORMAT_COUNT] = {
     VK_FORMAT_UNDEFINED,
     VK_FORMAT_R8_UINT,
@@ -146,7 +146,6 @@ SPYI_FN uint32_t spyi_vk_image_support(spyi_gpu *base, uint32_t format) {
     if (has & VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BLEND_BIT) usage |= SPY_TEXTURE_USAGE_BLENDED;
     if (has & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT) usage |= SPY_TEXTURE_USAGE_DEPTH_TARGET;
     if (has & VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT) usage |= SPY_TEXTURE_USAGE_FILTERED;
-    if (usage == 0) return 0;
     usage |= SPY_TEXTURE_USAGE_COPIED;
     if (has & VK_FORMAT_FEATURE_BLIT_SRC_BIT) usage |= SPYI_BLITS_FROM;
     if (has & VK_FORMAT_FEATURE_BLIT_DST_BIT) usage |= SPYI_BLITS_TO;

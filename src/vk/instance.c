@@ -7,7 +7,7 @@
 
 #define SPYI_VK_VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
 
-// memcpy, because C has no cast from an object pointer to a function pointer.
+// Casts by memcpy(), because C has no cast from an object pointer to a function pointer.
 static PFN_vkGetInstanceProcAddr spyi_vk_loader_entry(void *library) {
     void *symbol = spyi_library_symbol(library, "vkGetInstanceProcAddr");
     PFN_vkGetInstanceProcAddr get = NULL;
@@ -159,7 +159,7 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     if (*debug_utils) {
         extensions[info.enabledExtensionCount++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
         spyi_vk_messenger_info(instance, &messenger);
-        info.pNext = &messenger; // for messages of the creation itself
+        info.pNext = &messenger; // this messenger gets the messages of the creation itself
     }
 #if defined(VK_KHR_portability_enumeration)
     if (spyi_vk_has_instance_extension(instance, NULL, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
@@ -180,8 +180,8 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     return SPY_OK;
 }
 
-// Uses the instance of the engine's desc if it has one, else makes one. After an error nothing needs to be
-// destroyed.
+// Uses the instance of the engine's desc if it has one, and otherwise makes one. After an error nothing needs
+// to be destroyed.
 SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx,
                                          const spy_vk_desc *engine, bool enable_validation,
                                          spyi_text *error) {
@@ -279,7 +279,7 @@ static const char *spyi_vk_type_name(spy_adapter_type type) {
 static spy_adapter_type spyi_vk_adapter_type(VkPhysicalDeviceType type) {
     if (type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU) return SPY_ADAPTER_TYPE_DISCRETE;
     if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return SPY_ADAPTER_TYPE_CPU;
-    return SPY_ADAPTER_TYPE_INTEGRATED; // integrated, virtual and unknown ones
+    return SPY_ADAPTER_TYPE_INTEGRATED; // these are integrated, virtual and unknown ones
 }
 
 static void spyi_vk_query_extensions(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
@@ -464,7 +464,7 @@ SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalD
         (void)snprintf(adapter->refusal, sizeof adapter->refusal, "has Vulkan %u.%u; 1.2 is needed",
                        VK_API_VERSION_MAJOR(adapter->api_version),
                        VK_API_VERSION_MINOR(adapter->api_version));
-        return; // Vulkan below 1.2 does not know the structs of the other queries
+        return; // Vulkan below 1.2 does not know the structs of the further queries
     }
     spyi_vk_query_extensions(instance, adapter);
     spyi_vk_query_features(instance, adapter);
@@ -497,10 +497,10 @@ static bool spyi_vk_contains(const char *text, const char *part) {
     }
 }
 
-// Returns why the desc does not ask for this adapter, or NULL when it may be chosen.
+// Returns the reason why the desc does not ask for this adapter, or NULL when it may be chosen.
 static const char *spyi_vk_not_wanted(const spyi_vk_adapter *adapter, const spy_device_desc *desc) {
     if (desc->adapter != 0 && desc->adapter != adapter->index) return "has another number";
-    if (desc->adapter != 0) return NULL; // name and type choose only where the number does not
+    if (desc->adapter != 0) return NULL; // name and type choose only where the desc has no number
     if (desc->adapter_name != NULL && !spyi_vk_contains(adapter->info.name, desc->adapter_name))
         return "has another name";
     if (desc->adapter_type != SPY_ADAPTER_TYPE_DEFAULT && desc->adapter_type != adapter->info.type)
@@ -538,8 +538,8 @@ static spy_status spyi_vk_list_devices(const spyi_vk_instance *instance, VkPhysi
     return SPY_ERROR_NO_DEVICE;
 }
 
-// Chooses among the adapters that the desc allows: a discrete one before an integrated one before a cpu, and
-// of one type the first.
+// Chooses among the adapters that the desc allows. A discrete one comes before an integrated one, which comes
+// before a cpu; of one type the first is chosen.
 SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, const spy_device_desc *desc,
                                           spyi_vk_adapter *adapter, spyi_text *error) {
     VkPhysicalDevice devices[SPYI_VK_MAX_ADAPTERS];

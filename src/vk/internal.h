@@ -14,33 +14,38 @@
 #error "slangpy_vk.h needs a 64-bit target: Vulkan's handles are pointers there"
 #endif
 
-// C++ refuses `= { 0 }` where the first member is an enum.
+// Sets a variable to zero, because C++ refuses `= { 0 }` where the first member is an enum.
 #define SPYI_VK_ZERO(x) memset(&(x), 0, sizeof(x))
 
 // A batch is the work of one submission, in one command buffer.
-#define SPYI_VK_BATCHES 16u            // batches in flight; the next one waits for the oldest
-#define SPYI_VK_BATCH_WORK 512u        // recorded operations at which a batch is submitted
-#define SPYI_VK_BATCH_BYTES (8u << 20) // bytes of blocks and small uploads at which a batch is submitted
+// The number of batches in flight; a further one waits for the oldest.
+#define SPYI_VK_BATCHES 16u
+#define SPYI_VK_BATCH_WORK 512u // the number of recorded operations at which a batch is submitted
+// The bytes of blocks and small uploads at which a batch is submitted.
+#define SPYI_VK_BATCH_BYTES (8u << 20)
 // A submission because the queue is idle (8-10 us each on an H200) is followed by a pause of SHARE times its
 // duration, at least MIN_NS and at most MAX_NS long.
 #define SPYI_VK_IDLE_SHARE 32u
 #define SPYI_VK_IDLE_MIN_NS 40000u
 #define SPYI_VK_IDLE_MAX_NS 300000u
-#define SPYI_VK_POLL_NS 10000u                // time between two checks whether the queue is idle
-#define SPYI_VK_SPIN_NS 50000u                // time that a wait spins before it blocks: 15 us instead of 23
-#define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // bytes of a page, for parameter blocks and small uploads
-#define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // bytes of free pages that are kept for later batches
-#define SPYI_VK_SMALL_UPLOAD 65536u // uploads up to this size go through a page, larger ones through staging
-#define SPYI_VK_STAGING_SIZE ((size_t)16 << 20) // most bytes of a staging buffer
+#define SPYI_VK_POLL_NS 10000u // the time between two checks whether the queue is idle
+// The time that a wait spins before it blocks, which takes 15 us instead of 23.
+#define SPYI_VK_SPIN_NS 50000u
+#define SPYI_VK_PAGE_SIZE ((size_t)256 << 10) // the bytes of a page, for parameter blocks and small uploads
+#define SPYI_VK_PAGES_KEPT ((size_t)64 << 20) // the bytes of free pages that are kept for later batches
+// Uploads up to this size go through a page, larger ones through staging.
+#define SPYI_VK_SMALL_UPLOAD 65536u
+#define SPYI_VK_STAGING_SIZE ((size_t)16 << 20) // the most bytes of a staging buffer
 #define SPYI_VK_STAGING_COUNT 4u // half of the staging buffers are the GPU's, half the copy team's
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least 32
-#define SPYI_VK_RECENT 8u        // kernels of a batch that are named when the device is lost
-#define SPYI_VK_LABELS 8u        // open debug labels that are shown; deeper ones are left out
-#define SPYI_VK_WRITTEN 32u      // targets after which a pass waits for earlier passes in any case
-#define SPYI_VK_SEMAPHORES 16u   // most semaphores of an engine in one submission
+#define SPYI_VK_RECENT 8u        // the number of kernels of a batch that are named when the device is lost
+#define SPYI_VK_LABELS 8u        // the number of open debug labels that are shown; deeper ones are left out
+#define SPYI_VK_WRITTEN 32u // the number of targets after which a pass waits for earlier passes in any case
+#define SPYI_VK_SEMAPHORES 16u // the most semaphores of an engine in one submission
 
 // >>features
-// The only list of features. X(struct, member): the struct is a member of spyi_vk_feature_set.
+// The list of required features, as X(struct, member), where the struct is a member of spyi_vk_feature_set.
+// There is no other list.
 #define SPYI_VK_REQUIRED_FEATURES(X)                                                                         \
     X(core.features, shaderInt64)                                                                            \
     X(v12, timelineSemaphore)                                                                                \
@@ -150,7 +155,8 @@
 
 typedef enum spyi_vk_feature {
 #define SPYI_VK_FEATURE_ENUM(where, name) SPYI_VK_FEATURE_##name,
-    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_ENUM) SPYI_VK_FEATURE_REQUIRED, // number of required features
+    SPYI_VK_REQUIRED_FEATURES(SPYI_VK_FEATURE_ENUM) SPYI_VK_FEATURE_REQUIRED, // the number of required
+                                                                              // features
     SPYI_VK_FEATURE_BEFORE_OPTIONAL = SPYI_VK_FEATURE_REQUIRED - 1,
     SPYI_VK_OPTIONAL_FEATURES(SPYI_VK_FEATURE_ENUM)
 #undef SPYI_VK_FEATURE_ENUM
@@ -225,16 +231,17 @@ typedef struct spyi_vk_feature_set {
 // >>instance
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
-    void *library; // the loader; NULL means that the engine gave get_proc
+    void *library; // the library of the loader; NULL means that the engine gave get_proc
     PFN_vkGetInstanceProcAddr get_proc;
     VkInstance handle;
     bool owned;           // the library made the instance
-    uint32_t api_version; // the apiVersion that the instance was made with
+    uint32_t api_version; // the apiVersion with which the instance was made
 #define SPYI_VK_INSTANCE_MEMBER(name) PFN_vk##name name;
     SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_INSTANCE_MEMBER)
 #undef SPYI_VK_INSTANCE_MEMBER
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger;
-    PFN_vkSetDebugUtilsObjectNameEXT set_name; // the next four are NULL without VK_EXT_debug_utils
+    PFN_vkSetDebugUtilsObjectNameEXT set_name; // this function and the label functions are NULL without
+                                               // VK_EXT_debug_utils
     PFN_vkCmdBeginDebugUtilsLabelEXT begin_label;
     PFN_vkCmdEndDebugUtilsLabelEXT end_label;
     PFN_vkCmdInsertDebugUtilsLabelEXT insert_label;
@@ -245,34 +252,35 @@ typedef struct spyi_vk_instance {
 
 typedef struct spyi_vk_adapter {
     VkPhysicalDevice handle;
-    uint32_t index;       // from 1, in the order of vkEnumeratePhysicalDevices
+    uint32_t index;       // a number from 1 on, in the order of vkEnumeratePhysicalDevices
     uint32_t api_version; // the lower one of the device's and the instance's version
     VkPhysicalDeviceLimits limits;
     VkPhysicalDeviceMemoryProperties memory;
-    uint64_t max_allocation; // bytes
+    uint64_t max_allocation; // the most bytes of an allocation
     uint32_t max_push_descriptors;
-    uint32_t subgroup_operations; // VkSubgroupFeatureFlags in compute kernels
+    uint32_t subgroup_operations; // the VkSubgroupFeatureFlags that compute kernels may use
     uint32_t queue_family;
-    uint32_t lane_family;                  // family of the queue for downloads; may equal queue_family
-    uint32_t graphics_families;            // bit n: queue family n can draw
-    uint32_t timestamp_bits;               // 0 means no timestamps
+    uint32_t lane_family;                  // the family of the queue for downloads, which may be queue_family
+    uint32_t graphics_families;            // bit n says that queue family n can draw
+    uint32_t timestamp_bits;               // 0 means that there are no timestamps
     bool features[SPYI_VK_FEATURE_COUNT];  // features that kernels may use, which the device has enabled
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
-    uint32_t handle_counts[SPYI_HANDLE_KINDS]; // elements of the table of handles
+    uint32_t handle_counts[SPYI_HANDLE_KINDS]; // the number of elements in the table of handles
     bool matrices; // cooperative matrices as SPY_FEATURE_COOPERATIVE_MATRIX says, if the feature is enabled
-    bool float_controls[5]; // 32-bit: keep denorms, flush them; signed zero inf nan; round to even, to zero
+    bool float_controls[5]; // for 32-bit floats: keep denorms, flush them, signed zero inf nan, round to
+                            // even, round to zero
     spy_device_info info;
-    char refusal[256]; // why the adapter cannot be used; "": it can be
+    char refusal[256]; // the reason why the adapter cannot be used; "" means that it can
 } spyi_vk_adapter;
 
 // >>the device
 
-// Memory of parameter blocks, uniform buffers and small uploads of one batch or recording.
+// The memory of parameter blocks, uniform buffers and small uploads of one batch or recording.
 typedef struct spyi_vk_page {
     struct spyi_vk_page *next;
-    spyi_chunk chunk;    // mapped
-    size_t used;         // bytes
+    spyi_chunk chunk;    // is mapped
+    size_t used;         // the number of bytes in use
     VkBufferView *views; // views that the same work uses, destroyed when it has ended
     uint32_t view_count, view_capacity;
 } spyi_vk_page;
@@ -287,7 +295,7 @@ typedef struct spyi_vk_free_handle {
 typedef struct spyi_vk_handles {
     VkDescriptorSetLayout layout;
     VkDescriptorPool pool;
-    VkDescriptorSet set;              // VK_NULL_HANDLE: the table has not been made
+    VkDescriptorSet set;              // VK_NULL_HANDLE means that the table has not been made
     uint32_t used[SPYI_HANDLE_KINDS]; // elements from this number on have never been taken
     spyi_vk_free_handle *free[SPYI_HANDLE_KINDS];
     uint32_t free_count[SPYI_HANDLE_KINDS], free_capacity[SPYI_HANDLE_KINDS];
@@ -298,24 +306,25 @@ typedef struct spyi_vk_handles {
 typedef struct spyi_vk_batch {
     VkCommandPool pool;
     VkCommandBuffer commands;
-    uint64_t number; // number of the last batch that was recorded here; 0 if there is none
+    uint64_t number; // the number of the last batch that was recorded here; 0 means none
     spyi_vk_page *pages;
-    spyi_kernel *recent[SPYI_VK_RECENT]; // the batch's last kernels, a ring
-    uint32_t recent_count;               // number of all kernels of the batch
+    spyi_kernel *recent[SPYI_VK_RECENT]; // a ring of the batch's last kernels
+    uint32_t recent_count;               // counts all kernels of the batch
 } spyi_vk_batch;
 
 // A buffer for large transfers.
 typedef struct spyi_vk_staging {
-    spyi_chunk chunk;   // size 0: not allocated yet
-    size_t used;        // bytes in use, uploads only
-    uint64_t number;    // the last batch (uploads) or lane submission (downloads) that uses the buffer
-    VkCommandPool pool; // downloads only
+    spyi_chunk chunk;   // size 0 means not allocated yet
+    size_t used;        // the bytes in use, for uploads only
+    uint64_t number;    // the number of the last batch (uploads) or lane submission (downloads) that uses the
+                        // buffer
+    VkCommandPool pool; // for downloads only
     VkCommandBuffer commands;
 } spyi_vk_staging;
 
 typedef struct spyi_vk_semaphores {
     uint32_t count;
-    VkSemaphore handles[SPYI_VK_SEMAPHORES + 1]; // one more for the library's timeline
+    VkSemaphore handles[SPYI_VK_SEMAPHORES + 1]; // there is one more for the library's timeline
     uint64_t values[SPYI_VK_SEMAPHORES + 1];
 } spyi_vk_semaphores;
 
@@ -325,17 +334,18 @@ typedef struct spyi_vk_run {
     uint32_t first, count;
     VkDescriptorType type;
     bool images;     // the bindings are textures or samplers
-    VkFormat format; // format of a typed buffer's elements; VK_FORMAT_UNDEFINED means that the buffers are
-                     // not typed
+    VkFormat format; // the format of a typed buffer's elements; VK_FORMAT_UNDEFINED means that the buffers
+                     // are not typed
 } spyi_vk_run;
 
 // The inputs of a pipeline layout. Unused parameters are zero, so that equal shapes have equal bytes.
 typedef struct spyi_vk_shape {
-    VkShaderStageFlags stages; // that have the inputs: compute, or vertex and fragment
-    uint32_t push_size; // bytes of push constants, a multiple of 4: the block, or 8 for the block's address
+    VkShaderStageFlags stages; // the stages that have the inputs: compute, or vertex and fragment
+    uint32_t push_size; // the bytes of push constants, a multiple of 4: those of the block, or 8 for the
+                        // block's address
     uint32_t handles;   // 1 if set SPYI_HANDLE_SET is the table of handles, otherwise 0
     uint32_t count;
-    spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // parameters with bindings, and uniform buffers
+    spyi_parameter parameters[SPYI_VK_MAX_BINDINGS]; // the parameters with bindings, and the uniform buffers
 } spyi_vk_shape;
 
 // A pipeline layout, which all kernels of equal shape share.
@@ -348,45 +358,47 @@ typedef struct spyi_vk_layout {
 
 typedef struct spyi_vk_kernel {
     spyi_kernel_base base; // must come first
-    size_t size;           // bytes of the object: a spyi_vk_kernel or spyi_vk_raster
+    size_t size;           // the bytes of the object, which is a spyi_vk_kernel or spyi_vk_raster
     VkPipeline pipeline;
     VkPipelineLayout layout;
     VkPipelineBindPoint bind_point;
-    VkShaderStageFlags stages; // stages that use the layout's inputs
-    uint32_t push_size;        // bytes of push constants
+    VkShaderStageFlags stages; // the stages that use the layout's inputs
+    uint32_t push_size;        // the bytes of push constants
     uint32_t run_count;
     spyi_vk_run runs[SPYI_VK_MAX_BINDINGS];
-    bool block_by_address; // the block lies in a page; its address is pushed
-    char label[64];        // for messages; longer labels are cut off
+    bool block_by_address; // the block lies in a page, and its address is pushed
+    char label[64];        // the label for messages; a longer one is cut off
 } spyi_vk_kernel;
 
 // A pipeline of vertex and fragment shaders.
 typedef struct spyi_vk_raster {
     spyi_vk_kernel kernel;                                   // must come first
-    uint8_t target_formats[SPYI_MOST_TARGETS], depth_format; // spy_format; NONE: there is no such target
+    uint8_t target_formats[SPYI_MOST_TARGETS], depth_format; // each is a spy_format; NONE means that there is
+                                                             // no such target
     uint8_t target_count, samples;
-    bool blend_color, stencil_reference; // draws set them; without, the pipeline has no use for them
+    bool blend_color, stencil_reference; // draws set these; otherwise the pipeline has no use for them
 } spyi_vk_raster;
 
-// What a pass draws into, and the pass that is open.
+// The targets of a pass, and the state of the pass that is open.
 typedef struct spyi_vk_pass {
     // The command buffer; NULL means that no pass is open. While one is open, spyi_vk_gpu.commands is NULL, so that
     // all other work takes the way through spyi_vk_begin(), which ends the pass.
     VkCommandBuffer commands;
     uint64_t views[SPYI_MOST_TARGETS], resolves[SPYI_MOST_TARGETS], depth;
     uint32_t target_count, width, height, layers;
-    // What draws have set in the command buffer, where it stays from pass to pass. bound NULL: nothing. The blend colour
-    // and the stencil reference are those of `bound`.
+    // The state that draws have set in the command buffer, where it stays from pass to pass. `bound` NULL
+    // means that nothing is set. The blend colour and the stencil reference are those of `bound`.
     const spyi_vk_raster *bound;
     float viewport[6];
     int32_t scissor[4];
     float blend_color[4];
     uint32_t stencil_reference;
-    spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES], indices; // buffers: of the last draw that had any
+    spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES], indices; // `buffers` are those of the last draw that had
+                                                             // any
     uint32_t buffer_count;
     bool short_indices;
-    spyi_binding bindings[SPYI_VK_MAX_BINDINGS]; // that were pushed for `bound`
-    bool pushed;                                 // ... and may be compared with those of a draw
+    spyi_binding bindings[SPYI_VK_MAX_BINDINGS]; // the bindings that were pushed for `bound`
+    bool pushed;                                 // `bindings` may be compared with those of a draw
 } spyi_vk_pass;
 
 // Passes of devices without dynamic rendering, and their targets (render_pass.c).
@@ -398,9 +410,9 @@ typedef struct spyi_vk_framebuffer spyi_vk_framebuffer;
 // first to last, which no other work has.
 typedef struct spyi_vk_recording {
     struct spyi_vk_recording *next; // the recording that was begun after it
-    uint64_t serial;                // counts from 1; part of its id
+    uint64_t serial;                // a number that counts from 1 and is part of the recording's id
     uint64_t first, last;           // last is 0 until the recording has ended
-    bool used;                      // something was recorded
+    bool used;                      // something was recorded into it
     spyi_vk_page *pages;
 } spyi_vk_recording;
 
@@ -413,68 +425,69 @@ typedef struct spyi_vk_gpu {
     bool owned; // the library made the device
     bool lost;
 
-    // Recording. base.open is the number of the open batch, which is being recorded. Lower numbers are
-    // batches that were submitted, and recordings of an engine. The timeline semaphore counts batches: it
-    // never gets a recording's number.
+    // These members are for recording. base.open is the number of the open batch, which is being recorded.
+    // Lower numbers are batches that were submitted, and recordings of an engine. The timeline semaphore
+    // counts batches: it never gets a recording's number.
     VkCommandBuffer commands; // the command buffer to record into; NULL means that none has begun, or a pass
                               // is open
     spyi_vk_pass pass;        // the open pass of draws
-    bool draws;               // something was drawn: barriers wait for the stages of draws, too
+    bool draws;               // something was drawn, so barriers wait for the stages of draws, too
     // Images that passes of batches have drawn into since the last barrier for targets.
     uint64_t written[SPYI_VK_WRITTEN];
     uint32_t written_count;
-    bool own_draws;         // ... in a batch, after which the queue's earlier work is ordered before draws
-    bool dynamic_rendering; // the device has it; else spyi_vk_render_pass
-    spyi_vk_kernel *bound;  // kernel whose pipeline is bound in `commands`
-    uint64_t submitted;     // number of the last batch that was submitted
+    bool own_draws;         // something was drawn in a batch, after which the queue's earlier work is ordered
+                            // before draws
+    bool dynamic_rendering; // the device has dynamic rendering; otherwise spyi_vk_render_pass is used
+    spyi_vk_kernel *bound;  // the kernel whose pipeline is bound in `commands`
+    uint64_t submitted;     // the number of the last batch that was submitted
     uint64_t finished;      // batches up to this number had finished at the last look
-    uint32_t work;          // operations in the open batch
-    size_t work_bytes;      // bytes that the open batch uses in pages
-    uint64_t next_poll_ns;  // no check whether the queue is idle before this time
-    spyi_vk_batch *batch;   // slot of the open batch; NULL means that it has not begun
+    uint32_t work;          // the number of operations in the open batch
+    size_t work_bytes;      // the bytes that the open batch uses in pages
+    uint64_t next_poll_ns;  // before this time the queue is not checked for being idle
+    spyi_vk_batch *batch;   // the slot of the open batch; NULL means that it has not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
-    // Recordings into an engine's command buffers.
+    // These members are for recordings into an engine's command buffers.
     VkCommandBuffer external; // the engine's command buffer of the open recording; NULL means that none is
                               // open
     bool external_used;       // work with the number base.open was recorded into `external`
     spyi_vk_recording *first_recording; // recordings not reported as executed, oldest first
     spyi_vk_recording *last_recording;
-    spyi_vk_recording *free_recordings; // unused objects
-    uint64_t recording_serial;          // serial of the last recording that was begun
-    uint64_t recording_tag;             // upper bits of the ids of this device's recordings
-    spyi_vk_semaphores waits, signals;  // an engine's semaphores for the next submission
+    spyi_vk_recording *free_recordings; // a list of unused objects
+    uint64_t recording_serial;          // the serial of the last recording that was begun
+    uint64_t recording_tag;             // the upper bits of the ids of this device's recordings
+    spyi_vk_semaphores waits, signals;  // the semaphores of an engine for the next submission
     void (*lock_queue)(void *user_data);
     void (*unlock_queue)(void *user_data);
     void *lock_user_data;
-    spyi_mutex share_lock;                              // guards the queue, from spy_vk_share_device() on
+    spyi_mutex share_lock;                              // guards the queue from spy_vk_share_device() on
     bool shares;                                        // share_lock is in use
-    const char *shared_features[SPYI_VK_FEATURE_COUNT]; // the optional ones that are on
+    const char *shared_features[SPYI_VK_FEATURE_COUNT]; // the optional features that are on
 
-    // Transfers: uploads go through the main queue in order, downloads through a queue of their own, the
-    // lane.
+    // These members are for transfers: uploads go through the main queue in order, downloads through a queue
+    // of their own, the lane.
     spyi_vk_staging upload[SPYI_VK_STAGING_COUNT];
     uint32_t upload_next;
     spyi_vk_staging download[SPYI_VK_STAGING_COUNT];
-    uint64_t download_left; // batch that still writes to download[0] after an interrupted wait; 0 if there is
-                            // none
-    VkQueue lane_queue;     // may equal queue
-    VkSemaphore lane;       // timeline of the lane
-    uint64_t lane_number;   // number of the last submission to the lane
+    uint64_t download_left; // the batch that still writes to download[0] after an interrupted wait; 0 means
+                            // that there is none
+    VkQueue lane_queue;     // may be the same as `queue`
+    VkSemaphore lane;       // the timeline of the lane
+    uint64_t lane_number;   // the number of the last submission to the lane
 
-    VkQueryPool queries;             // two timestamps; made when first used
-    uint64_t time_number;            // number of the batch of the last time_end; 0 if there is none
-    bool timing;                     // between time_begin and time_end
-    VkQueryPool marks;               // SPYI_TIME_SLOTS timestamps; made when first used
-    uint32_t label_depth;            // number of open labels
-    char labels[SPYI_VK_LABELS][64]; // names of the outermost open labels; longer names are cut off
+    VkQueryPool queries;  // two timestamps, which are made when first used
+    uint64_t time_number; // the number of the batch of the last time_end; 0 means that there is none
+    bool timing;          // true between time_begin and time_end
+    VkQueryPool marks;    // SPYI_TIME_SLOTS timestamps, which are made when first used
+    uint32_t label_depth; // the number of open labels
+    char labels[SPYI_VK_LABELS][64]; // the names of the outermost open labels; longer names are cut off
 
-    uint32_t memory_type[4]; // index of the VkMemoryType of each spyi_vk_memory
+    uint32_t memory_type[4]; // the index of the VkMemoryType of each spyi_vk_memory
     VkPipelineCache pipeline_cache;
-    size_t pipeline_bytes;  // size of the pipeline cache's data when it was made or last kept
+    size_t pipeline_bytes;  // the size of the pipeline cache's data when it was made or last kept
     spyi_mutex layout_lock; // guards the layouts and render passes
     spyi_vk_layout *layouts;
     spyi_vk_render_pass *render_passes;
@@ -490,11 +503,13 @@ typedef enum spyi_vk_memory {
     SPYI_VK_MEMORY_DEVICE = SPYI_MEMORY_DEVICE,
     SPYI_VK_MEMORY_READBACK = SPYI_MEMORY_READBACK,
     SPYI_VK_MEMORY_STAGING, // host memory that the host writes and the GPU copies
-    SPYI_VK_MEMORY_PAGE     // memory that the host writes and kernels read: if possible, mapped device memory
+    SPYI_VK_MEMORY_PAGE     // memory that the host writes and kernels read, which is mapped device memory if
+                            // possible
 } spyi_vk_memory;
 
 // >>features.c
-SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature); // bytes, of its VkBool32 in spyi_vk_feature_set
+SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature); // the byte offset of the feature's VkBool32 in
+                                                         // spyi_vk_feature_set
 SPYI_FN const char *spyi_vk_feature_name(uint32_t feature);
 SPYI_FN const char *spyi_vk_extension_name(uint32_t extension);
 // Fills in the sType and pNext members for an adapter whose extensions and api_version are known.
@@ -557,7 +572,7 @@ SPYI_FN spy_status spyi_vk_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spy
                                 spyi_text *error);
 SPYI_FN void spyi_vk_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
 SPYI_FN void spyi_vk_destroy_layouts(spyi_vk_gpu *gpu);
-// Checks that the device takes so many parameters, bindings, textures and samplers.
+// Checks that the device takes this number of parameters, bindings, textures and samplers.
 SPYI_FN spy_status spyi_vk_check_interface(const spyi_vk_gpu *gpu, const spyi_interface *iface,
                                            spyi_text *error);
 // Makes an object of `size` bytes, which begins with a spyi_vk_kernel, with the layout of its inputs but no pipeline.
@@ -565,7 +580,8 @@ SPYI_FN spy_status spyi_vk_new_kernel(spyi_vk_gpu *gpu, const spyi_interface *if
                                       VkShaderStageFlags stages, size_t size, spyi_vk_kernel **kernel,
                                       spyi_text *error);
 SPYI_FN VkResult spyi_vk_make_module(spyi_vk_gpu *gpu, const void *code, size_t size, VkShaderModule *module);
-// Ends the making of a kernel, of which `what` gave this result. After an error frees the kernel.
+// Ends the making of a kernel, for which the function `what` gave this result. After an error frees the
+// kernel.
 SPYI_FN spy_status spyi_vk_end_kernel(spyi_vk_gpu *gpu, spyi_vk_kernel *kernel, const char *label,
                                       VkResult result, const char *what, spyi_kernel **out, spyi_text *error);
 
@@ -591,12 +607,12 @@ SPYI_FN spy_status spyi_vk_begin_render_pass(spyi_vk_gpu *gpu, VkCommandBuffer c
                                              const spyi_vk_raster *raster, const spyi_draw_work *draw,
                                              spyi_text *error);
 SPYI_FN void spyi_vk_forget_view(spyi_vk_gpu *gpu,
-                                 VkImageView view); // destroys the framebuffers that have it
+                                 VkImageView view); // destroys the framebuffers that have the view
 SPYI_FN void spyi_vk_destroy_render_passes(spyi_vk_gpu *gpu);
 
 // >>raster_work.c
 SPYI_FN spy_status spyi_vk_draw(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
-SPYI_FN void spyi_vk_end_pass(spyi_vk_gpu *gpu); // nothing where no pass is open
+SPYI_FN void spyi_vk_end_pass(spyi_vk_gpu *gpu); // does nothing where no pass is open
 
 // >>record.c
 SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
@@ -610,18 +626,19 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
 // Must be called after each recorded operation; submits the batch when it is full. With `urgent` somebody may
 // wait for the result, so that an idle queue gets the batch at once.
 SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *error);
-// Records a barrier: all work recorded earlier is finished and visible to later work. With `counts` they are
-// also visible to the reading of indirect group counts.
+// Records a barrier: all work recorded earlier is finished and visible to later work. With `counts` its
+// writes are also visible to the reading of indirect group counts.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
-// Records what must come before work: the barrier and the transitions of images.
+// Records the barrier and the transitions of images that must come before work.
 SPYI_FN void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
                             bool counts);
 // Gives the layouts back after a failure, and returns `status`.
 SPYI_FN spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before, spy_status status);
-// Stages in which work runs that barriers order: those of draws only once there was one.
+// Returns the stages that barriers must order; those of draws are among them only once there was a draw.
 SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu);
 SPYI_FN void spyi_vk_describe_image(const spyi_binding *binding, VkDescriptorImageInfo *image);
-// Pushes a kernel's block, bindings and uniform buffers. bindings NULL: there are none, or they are pushed already.
+// Pushes a kernel's block, bindings and uniform buffers. `bindings` NULL means that there are none, or that
+// they are pushed already.
 SPYI_FN spy_status spyi_vk_push_inputs(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                        const spyi_vk_kernel *kernel, const void *block,
                                        const spyi_binding *bindings, const spyi_uniform *uniforms,
@@ -645,7 +662,7 @@ SPYI_FN void spyi_vk_destroy_image_view(spyi_gpu *gpu, uint64_t view, bool store
 SPYI_FN spy_status spyi_vk_create_sampler(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
                                           spyi_text *error);
 SPYI_FN void spyi_vk_destroy_sampler(spyi_gpu *gpu, uint64_t sampler);
-SPYI_FN VkFormat spyi_vk_format(uint32_t format); // VK_FORMAT_UNDEFINED if Vulkan has no such format
+SPYI_FN VkFormat spyi_vk_format(uint32_t format); // returns VK_FORMAT_UNDEFINED if Vulkan has no such format
 // Returns the layout of an image's part in this use; `format` is a spy_format.
 SPYI_FN VkImageLayout spyi_vk_image_layout(uint32_t how, uint32_t format);
 SPYI_FN VkImageAspectFlags spyi_vk_aspects(uint32_t format);
@@ -659,8 +676,8 @@ SPYI_FN spy_status spyi_vk_image_clear(spyi_gpu *gpu, const spyi_work *work, spy
 
 // >>mark.c
 SPYI_FN spy_status spyi_vk_label(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
-SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // called when a batch begins
-SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // called when a batch ends
+SPYI_FN void spyi_vk_open_labels(spyi_vk_gpu *gpu);  // is called when a batch begins
+SPYI_FN void spyi_vk_close_labels(spyi_vk_gpu *gpu); // is called when a batch ends
 SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *gpu, const spyi_work *work, spyi_text *error);
 
@@ -676,8 +693,8 @@ spyi_vk_poll(spyi_vk_gpu *gpu); // updates and returns gpu->finished, which igno
 SPYI_FN spy_status spyi_vk_wait_value(spyi_vk_gpu *gpu, VkSemaphore semaphore, uint64_t value,
                                       uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait_own(spyi_vk_gpu *gpu, uint64_t number, uint64_t timeout_ns, spyi_text *error);
-// Returns the last batch with a number up to `number`, to which the timeline counts. 0 if there is none, or
-// it has finished.
+// Returns the last batch with a number up to `number`, to which the timeline counts. Returns 0 if there is
+// none, or if it has finished.
 SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number);
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
@@ -693,7 +710,7 @@ SPYI_FN spy_status spyi_vk_download(spyi_gpu *gpu, void *data, const spyi_chunk 
 SPYI_FN void spyi_vk_destroy_staging(spyi_vk_gpu *gpu);
 
 // >>engine.c
-// The parts of the public functions that need no spy_device.
+// These functions are the parts of the public functions that need no spy_device.
 SPYI_FN spy_status spyi_vk_begin_recording(spyi_vk_gpu *gpu, VkCommandBuffer commands, uint64_t *id,
                                            spyi_text *error);
 SPYI_FN spy_status spyi_vk_end_recording(spyi_vk_gpu *gpu, spyi_text *error);

@@ -1,6 +1,6 @@
-// Kernels: makes a compute pipeline of SPIR-V, with a pipeline layout that kernels share. raster.c makes pipelines
-// of draws with the same layouts. Several threads may load kernels at once: of the device this changes only the list of layouts, under a lock, and
-// VkPipelineCache, which locks itself.
+// Kernels: makes a compute pipeline of SPIR-V, with a pipeline layout that kernels share. raster.c makes
+// pipelines of draws with the same layouts. Several threads may load kernels at once. On the device this
+// changes only the list of layouts, under a lock, and VkPipelineCache, which locks itself.
 #include "vk/internal.h"
 
 SPYI_FN VkFormat spyi_vk_texel_format(uint32_t scalar, uint32_t columns) {

@@ -49,7 +49,7 @@ static void spyi_vk_pop_label(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     if (--gpu->label_depth < SPYI_VK_LABELS) gpu->instance.end_label(commands);
 }
 
-// Labels may begin and end anywhere, even inside an open pass, which they do not end.
+// Begins or ends a label. Labels may do so anywhere, even inside an open pass, which they do not end.
 SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     const spyi_label_work *given = (const spyi_label_work *)(const void *)work;
@@ -70,7 +70,8 @@ SPYI_FN spy_status spyi_vk_label(spyi_gpu *base, const spyi_work *work, spyi_tex
     return spyi_vk_recorded(gpu, false, error);
 }
 
-// The slot can be reset without a barrier: commands on queries run in the order in which they were recorded.
+// Writes a timestamp. The slot can be reset without a barrier, because commands on queries run in the order
+// in which they were recorded.
 SPYI_FN spy_status spyi_vk_time_mark(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     uint32_t slot = ((const spyi_time_mark_work *)(const void *)work)->slot;

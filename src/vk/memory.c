@@ -22,8 +22,8 @@ static bool spyi_vk_find_type(const VkPhysicalDeviceMemoryProperties *memory, Vk
     return best >= 0;
 }
 
-// Assumes that buffers of the library's usage may use every memory type that buffers can use; if not, the
-// first allocation fails.
+// Chooses the memory types. It assumes that buffers of the library's usage may use every memory type that
+// buffers can use; if not, the first allocation fails.
 SPYI_FN bool spyi_vk_choose_memory(spyi_vk_gpu *gpu, spyi_text *error) {
     const VkPhysicalDeviceMemoryProperties *memory = &gpu->adapter.memory;
     const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
@@ -166,8 +166,8 @@ SPYI_FN spy_status spyi_vk_allocate_chunk(spyi_gpu *base, spyi_memory memory, si
                                           spyi_chunk *chunk, spyi_text *error) {
     spyi_vk_gpu *gpu = (spyi_vk_gpu *)(void *)base;
     spy_status status = spyi_vk_allocate(gpu, (spyi_vk_memory)memory, size, label, chunk, error);
-    // The host reads mapped device memory that is not cached at 1 us per 8 bytes, so do not offer the
-    // mapping.
+    // The mapping of device memory that is not cached is not offered, because the host reads such memory at 1
+    // us per 8 bytes.
     if (memory == SPYI_MEMORY_DEVICE && !gpu->base.limits.unified_memory) chunk->mapped = NULL;
     return status;
 }
@@ -184,8 +184,8 @@ SPYI_FN void spyi_vk_free_chunk(spyi_gpu *base, spyi_chunk *chunk) {
 
 // >>pages
 
-// Takes a free page of at least `size` bytes and at most twice that (or SPYI_VK_PAGE_SIZE). NULL if there is
-// none.
+// Takes a free page of at least `size` bytes and at most twice that (or SPYI_VK_PAGE_SIZE). Returns NULL when
+// there is none.
 static spyi_vk_page *spyi_vk_reuse_page(spyi_vk_gpu *gpu, size_t size) {
     size_t most = size > SPYI_VK_PAGE_SIZE ? size * 2 : SPYI_VK_PAGE_SIZE;
     spyi_vk_page **at;
@@ -234,7 +234,8 @@ SPYI_FN spy_status spyi_vk_take_bytes(spyi_vk_gpu *gpu, size_t size, size_t alig
     return SPY_OK;
 }
 
-// The view is kept by a page of the work, and is destroyed when that work has ended.
+// Makes the view of a typed buffer. A page of the work keeps the view, and it is destroyed when that work has
+// ended.
 SPYI_FN spy_status spyi_vk_make_view(spyi_vk_gpu *gpu, const spyi_binding *binding, VkFormat format,
                                      VkBufferView *view, spyi_text *error) {
     VkBufferViewCreateInfo info;

@@ -1,5 +1,6 @@
-// Loads rasters: makes a graphics pipeline of a vertex and a fragment shader over a spyi_raster_state. Several threads
-// may load at once, as for kernels (kernel.c). What the device lacks is refused by name: drivers do not check it.
+// Loads rasters: makes a graphics pipeline of a vertex and a fragment shader over a spyi_raster_state.
+// Several threads may load at once, as kernel.c describes. Features that the device lacks are refused by
+// name, because drivers do not check them.
 #include "vk/internal.h"
 
 // >>refusals
@@ -139,7 +140,7 @@ static spy_status spyi_vk_check_raster(const spyi_vk_gpu *gpu, const spyi_raster
 
 static VkBlendFactor spyi_vk_blend_factor(uint32_t factor, bool from) {
     static const VkBlendFactor factors[SPY_BLEND_FACTOR_COUNT] = {
-        VK_BLEND_FACTOR_ONE, // DEFAULT, see below
+        VK_BLEND_FACTOR_ONE, // stands for DEFAULT, which the code below replaces
         VK_BLEND_FACTOR_ZERO,
         VK_BLEND_FACTOR_ONE,
         VK_BLEND_FACTOR_SRC_COLOR,
@@ -292,7 +293,7 @@ static bool spyi_vk_is_constant(VkBlendFactor factor) {
     return factor == VK_BLEND_FACTOR_CONSTANT_COLOR || factor == VK_BLEND_FACTOR_ONE_MINUS_CONSTANT_COLOR;
 }
 
-// A draw sets what its pipeline uses and no more: each command costs time.
+// A draw sets only the state that its pipeline uses, because each command costs time.
 static void spyi_vk_set_dynamic(spyi_vk_raster *raster, spyi_vk_raster_parts *p) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < p->blend.attachmentCount; i++) {
@@ -313,7 +314,7 @@ static void spyi_vk_set_dynamic(spyi_vk_raster *raster, spyi_vk_raster_parts *p)
     p->dynamic.pDynamicStates = p->dynamic_states;
 }
 
-// The formats of the targets, for dynamic rendering.
+// Sets the formats of the targets, for dynamic rendering.
 static void spyi_vk_set_rendering(const spyi_raster_state *s, spyi_vk_raster_parts *p) {
     const VkImageAspectFlags aspects = spyi_vk_aspects(s->depth_format);
     const VkFormat depth = spyi_vk_format(s->depth_format);

@@ -177,15 +177,15 @@ static spy_status spyi_vk_copy_indices(spyi_vk_gpu *gpu, VkCommandBuffer command
     return SPY_OK;
 }
 
-// `copy` becomes a copy of the draw's indices; NULL means that the draw needs none.
+// Begins a pass. `copy` becomes a copy of the draw's indices; NULL means that the draw needs none.
 static spy_status spyi_vk_begin_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster, const spyi_draw_work *d,
                                      spyi_draw_buffer *copy, spyi_text *error) {
     VkCommandBuffer commands;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
     commands = gpu->commands;
-    // Barriers before the first draw did not cover the stages of draws: one barrier more does. (A recording of an
-    // engine may be executed later than the next batch, which needs its own.)
+    // Barriers before the first draw did not cover the stages of draws, so one more barrier must. (A
+    // recording of an engine may be executed later than the next batch, which needs its own.)
     spyi_before before = d->work.before;
     bool *ordered = gpu->external != VK_NULL_HANDLE ? &gpu->draws : &gpu->own_draws;
     if (!*ordered) before.barrier = true;
@@ -216,7 +216,7 @@ static spy_status spyi_vk_begin_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *ras
 
 // >>draws
 
-// Vulkan refuses negative offsets of a scissor.
+// Sets the scissor, whose offset Vulkan does not allow to be negative.
 static void spyi_vk_set_scissor(spyi_vk_gpu *gpu, VkCommandBuffer commands, const int32_t *scissor) {
     VkRect2D rect;
     int64_t end[2];
@@ -231,7 +231,7 @@ static void spyi_vk_set_scissor(spyi_vk_gpu *gpu, VkCommandBuffer commands, cons
     gpu->vk.vkCmdSetScissor(commands, 0, 1, &rect);
 }
 
-// memcmp for `count` words of 8 bytes: gcc calls the library's for more than one.
+// Compares `count` words of 8 bytes. gcc calls the library's memcmp() for more than one.
 static inline bool spyi_vk_differs(const void *a, const void *b, uint32_t count) {
     uint64_t x[3], y[3], differs = 0;
     memcpy(x, a, count * sizeof *x);

@@ -18,8 +18,8 @@ SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu) {
     return gpu->draws ? work | draw : work;
 }
 
-// Earlier work is that in this command buffer and all before it on the queue. The source stages include the
-// reading of group counts, because that comes before a dispatch's shader.
+// Records a barrier. Earlier work is the work in this command buffer and all work before it on the queue. The
+// source stages include the reading of group counts, because that comes before a dispatch's shader.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts) {
     const VkPipelineStageFlags stages = spyi_vk_stages(gpu);
     VkPipelineStageFlags after = stages;
@@ -59,7 +59,7 @@ static void spyi_vk_add_access(uint32_t how, bool first, VkPipelineStageFlags *s
     }
 }
 
-#define SPYI_VK_TRANSITIONS 16u // in one vkCmdPipelineBarrier
+#define SPYI_VK_TRANSITIONS 16u // the number of transitions in one vkCmdPipelineBarrier
 
 static void spyi_vk_transit(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
                             bool back) {
@@ -98,8 +98,8 @@ SPYI_FN SPYI_VK_COLD void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer comma
     spyi_vk_transit(gpu, commands, before, false);
 }
 
-// Work that fails must leave the layouts as they were. A part without content keeps its new layout: the next
-// transition begins with nothing, too.
+// Takes the layouts back after a failure, because work that fails must not change them. A part without
+// content keeps its new layout: the next transition begins with nothing, too.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_before *before,
                                                spy_status status) {
     spyi_vk_end_pass(gpu);
@@ -119,7 +119,7 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
     spyi_vk_end_pass(gpu);
     if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
     gpu->pass.bound =
-        NULL; // what follows is another command buffer, or the engine may have set its own state
+        NULL; // the next commands go to another command buffer, or the engine may have set its own state
     if (gpu->external != VK_NULL_HANDLE) {
         gpu->commands = gpu->external;
         gpu->bound = NULL;
@@ -256,7 +256,7 @@ static SPYI_VK_COLD spy_status spyi_vk_push_uniforms(spyi_vk_gpu *gpu, VkCommand
     return SPY_OK;
 }
 
-// Pushes a block that vkCmdPushConstants cannot take as it is: one that goes through memory, so that its
+// Pushes a block that vkCmdPushConstants cannot take unchanged: one that goes through memory, so that its
 // address is pushed, or one whose size is not a multiple of 4.
 static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                                   const spyi_vk_kernel *kernel, const void *block,

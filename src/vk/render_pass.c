@@ -1,16 +1,18 @@
-// Passes of draws on devices without dynamic rendering (Vulkan 1.2, or an engine's device that has not enabled it): a
-// VkRenderPass for each combination of formats and loads, and a VkFramebuffer for each combination of views. Both are
-// found again: there are few of the first, and the second live as long as their views.
+// Passes of draws on devices without dynamic rendering (Vulkan 1.2, or an engine's device that has not
+// enabled it): a VkRenderPass for each combination of formats and loads, and a VkFramebuffer for each
+// combination of views. Both are kept: there are few render passes, and framebuffers live as long as their
+// views.
 #include "vk/internal.h"
 
-enum { SPYI_VK_PASS_PARTS = 2 * SPYI_MOST_TARGETS + 1 }; // targets, their resolves, and depth
+enum { SPYI_VK_PASS_PARTS = 2 * SPYI_MOST_TARGETS + 1 }; // the number of targets, their resolves, and depth
 
-// Plain bytes without padding, so that equal passes have equal bytes. All passes with the same formats and samples are
-// compatible, so that a pipeline needs only one of them.
+// The key of a pass, which is plain bytes without padding, so that equal passes have equal bytes. All passes
+// with the same formats and samples are compatible, so that a pipeline needs only one of them.
 typedef struct spyi_vk_pass_key {
-    uint8_t formats[SPYI_MOST_TARGETS], loads[SPYI_MOST_TARGETS]; // spy_format; VkAttachmentLoadOp
+    uint8_t formats[SPYI_MOST_TARGETS], loads[SPYI_MOST_TARGETS]; // `formats` are spy_format, `loads` are
+                                                                  // VkAttachmentLoadOp
     uint8_t depth_format, depth_load, stencil_load;
-    uint8_t count, samples, resolves; // bit i: target i is resolved
+    uint8_t count, samples, resolves; // bit i of `resolves` says that target i is resolved
 } spyi_vk_pass_key;
 
 struct spyi_vk_render_pass {
@@ -61,7 +63,7 @@ static uint32_t spyi_vk_add_part(VkAttachmentDescription *part, uint32_t format,
     part->storeOp = VK_ATTACHMENT_STORE_OP_STORE;
     part->stencilLoadOp = VK_ATTACHMENT_LOAD_OP_DONT_CARE;
     part->stencilStoreOp = VK_ATTACHMENT_STORE_OP_STORE;
-    // The layouts stay: transitions come from the uses of the images, as for other work.
+    // The layouts do not change in the pass, because transitions come from the uses of the images.
     part->initialLayout = part->finalLayout = spyi_vk_image_layout(SPYI_USE_ATTACHMENT, format);
     return 1;
 }
@@ -103,7 +105,7 @@ static VkResult spyi_vk_make_render_pass(spyi_vk_gpu *gpu, const spyi_vk_pass_ke
     return gpu->vk.vkCreateRenderPass(gpu->device, &info, NULL, pass);
 }
 
-// Threads that load pipelines call this, too.
+// Finds or makes a render pass. Threads that load pipelines call this, too.
 SPYI_FN VkResult spyi_vk_find_render_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster,
                                           const spyi_draw_work *draw, VkRenderPass *pass) {
     const spyi_vk_pass_key key = spyi_vk_make_key(raster, draw);
@@ -211,7 +213,7 @@ SPYI_FN spy_status spyi_vk_begin_render_pass(spyi_vk_gpu *gpu, VkCommandBuffer c
     return SPY_OK;
 }
 
-// No work uses the view any more, and so none uses its framebuffers.
+// Destroys the framebuffers of a view. No work uses the view any more, and so none uses its framebuffers.
 SPYI_FN void spyi_vk_forget_view(spyi_vk_gpu *gpu, VkImageView view) {
     spyi_vk_framebuffer **link = &gpu->framebuffers;
     while (*link != NULL) {

@@ -22,7 +22,8 @@ SPYI_FN uint64_t spyi_vk_poll(spyi_vk_gpu *gpu) {
     return gpu->finished;
 }
 
-// A batch that is in no slot any more has finished.
+// Returns the last batch in a slot with a number up to `number`. A batch that is in no slot any more has
+// finished.
 SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number) {
     uint64_t own = 0;
     uint32_t i;
@@ -50,7 +51,7 @@ static void spyi_vk_unlock_queue(spyi_vk_gpu *gpu) {
     if (gpu->unlock_queue != NULL) gpu->unlock_queue(gpu->lock_user_data);
 }
 
-// `commands` may be VK_NULL_HANDLE, to wait for and signal semaphores alone.
+// Submits to a queue. `commands` may be VK_NULL_HANDLE, to wait for and signal semaphores alone.
 SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkCommandBuffer commands,
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
                                         spyi_text *error) {
@@ -83,7 +84,8 @@ SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkComma
     return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "vkQueueSubmit", error);
 }
 
-// The host reads results in mapped memory after a wait, so the GPU's writes must be made available to it.
+// Records a barrier for the host, which reads results in mapped memory after a wait, so that the GPU's writes
+// must be made available to it.
 SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
@@ -112,8 +114,8 @@ static void spyi_vk_drop_batch(spyi_vk_gpu *gpu, spyi_text *error) {
     spyi_text_free(&ignored);
 }
 
-// Submits the open batch. If that fails, for want of memory for one, the batch is still intact: wait for
-// earlier work, which may free memory, and submit once more.
+// Submits the open batch. If that fails for want of memory, the batch is still intact, so this function waits
+// for earlier work, which may free memory, and submits once more.
 static spy_status spyi_vk_submit_batch(spyi_vk_gpu *gpu, spyi_text *error) {
     VkCommandBuffer commands = gpu->batch != NULL ? gpu->batch->commands : VK_NULL_HANDLE;
     spyi_text first;

@@ -58,7 +58,7 @@ static spy_status spyi_vk_take_staging(spyi_vk_gpu *gpu, uint64_t size, spyi_vk_
 // One piece of an upload, in a staging buffer.
 typedef struct spyi_vk_piece {
     spyi_vk_staging *staging;
-    size_t at, size; // offset in the buffer and size, bytes
+    size_t at, size; // the offset in the buffer and the size, both in bytes
 } spyi_vk_piece;
 
 // Has the team copy a piece of up to `size` bytes from `data` into a staging buffer.
@@ -92,8 +92,8 @@ static spy_status spyi_vk_send(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t 
 static spy_status spyi_vk_upload_staged(spyi_vk_gpu *gpu, const spyi_chunk *to, uint64_t offset,
                                         const void *data, uint64_t size, bool barrier, spyi_text *error) {
     spyi_copy_team team;
-    uint64_t posted = 0, sent = 0; // bytes
-    uint32_t pieces = 0;           // pieces posted
+    uint64_t posted = 0, sent = 0; // both count bytes
+    uint32_t pieces = 0;           // counts the pieces that were posted
     spyi_vk_piece last, next;
     spy_status status = SPY_OK;
     SPYI_VK_ZERO(last);
@@ -199,8 +199,8 @@ static spy_status spyi_vk_fetch(spyi_vk_gpu *gpu, spyi_vk_staging *staging, cons
 static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const spyi_chunk *from,
                                           uint64_t offset, uint64_t size, uint64_t after, spyi_text *error) {
     spyi_copy_team team;
-    uint64_t asked = 0, taken = 0; // bytes
-    uint32_t ask = 0, take = 0;    // pieces
+    uint64_t asked = 0, taken = 0; // both count bytes
+    uint32_t ask = 0, take = 0;    // both count pieces
     spy_status status = SPY_OK;
     spyi_copy_begin(&team, spyi_copy_threads((size_t)size), true);
     while (taken < size && status == SPY_OK) {
@@ -231,9 +231,9 @@ static spy_status spyi_vk_download_staged(spyi_vk_gpu *gpu, char *data, const sp
     return status;
 }
 
-// A small download that reads the result of the latest work is recorded behind that work, if possible in the
-// same batch. After an interrupted wait the GPU may still write to the staging buffer; gpu->download_left
-// says so.
+// Downloads little memory. A download that reads the result of the latest work is recorded behind that work,
+// if possible in the same batch. After an interrupted wait the GPU may still write to the staging buffer;
+// gpu->download_left says so.
 static spy_status spyi_vk_download_small(spyi_vk_gpu *gpu, void *data, const spyi_chunk *from,
                                          uint64_t offset, uint64_t size, spyi_text *error) {
     spyi_vk_staging *staging = &gpu->download[0];

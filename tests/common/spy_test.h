@@ -4,7 +4,7 @@
 // internals included. gpu/: the headers' declarations only.
 //
 // Environment set by tests/run: SLANGPY_SLANG_LIBRARY; SPY_TEST_SIZE = small, normal or soak (full counts);
-// SPY_TEST_SEED; SPY_TEST_ALL = all rows of tables; SPIRV_VAL = path of spirv-val. SPY_TEST_ONLY: the one test of a program of unit/ that runs ("test_*": a pattern).
+// SPY_TEST_SEED; SPY_TEST_ALL = all rows of tables; SPY_TEST_SHARE = N: every Nth test of a program runs; SPIRV_VAL = path of spirv-val. SPY_TEST_ONLY: the one test of a program of unit/ that runs ("test_*": a pattern).
 #ifndef SPY_TEST_H
 #define SPY_TEST_H
 
@@ -52,11 +52,31 @@ static inline bool test_turn(size_t row, size_t of) {
     return test_everything() || (row + (seed != NULL ? strtoul(seed, NULL, 10) : 0)) % of == 0;
 }
 
+// Writes the tests that run to `chosen`, which has room for `count`, and returns their number: every `of`th one, from the one that
+// SPY_TEST_SEED says. All of them run with SPY_TEST_ALL or SPY_TEST_ONLY, and where there are fewer than two in each share.
+static inline size_t test_choose(const struct CMUnitTest *tests, size_t count, size_t of, struct CMUnitTest *chosen) {
+    bool all = of < 2 || count < 2 * of || getenv("SPY_TEST_ONLY") != NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (all || test_turn(i, of)) chosen[n++] = tests[i];
+    return n;
+}
+
+// The `of` of test_choose() that the environment asks for.
+static inline size_t test_share(void) {
+    const char *share = getenv("SPY_TEST_SHARE");
+    return share != NULL ? strtoul(share, NULL, 10) : 1;
+}
+
 #if defined(SPY_TEST_SPLIT) || defined(SPY_TEST_HEADERS)
 static inline int spy_test_run(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
                                CMFixtureFunction teardown) {
+    struct CMUnitTest *chosen = (struct CMUnitTest *)malloc(count * sizeof *chosen);
+    size_t chosen_count = test_choose(tests, count, test_share(), chosen);
     cmocka_set_test_filter(getenv("SPY_TEST_ONLY"));
-    return _cmocka_run_group_tests(name, tests, count, setup, teardown);
+    int failed = _cmocka_run_group_tests(name, chosen, chosen_count, setup, teardown);
+    free(chosen);
+    return failed;
 }
 #undef cmocka_run_group_tests
 #define cmocka_run_group_tests(tests, setup, teardown)                                                        \

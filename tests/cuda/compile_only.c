@@ -2,9 +2,10 @@
 // compiled by NVRTC. Linked with a gpu test in the place of the library, this file has the whole implementation, gives
 // gpu_desc() the null backend with CUDA's limits, and lets failed checks pass: no kernel runs, so no value is right.
 //
-// Half of the kernels, and each program's first, are compiled, each for one of compute capability 7.5, 9.0 and the newest that NVRTC
-// knows; a hash of its text and SPY_TEST_SEED chooses, so that other kernels are compiled, and for other ones, with another seed.
-// SPY_TEST_ARCHS=all: all of them for all three.
+// Of a program with at least six tests every third test runs, from the one that SPY_TEST_SEED says, and all kernels of these are
+// compiled. Of other programs half of the kernels are compiled, and the first one. Each kernel is compiled for one of compute
+// capability 7.5, 9.0 and the newest that NVRTC knows; a hash of its text and SPY_TEST_SEED chooses.
+// SPY_TEST_ARCHS=all: all tests run, and all kernels are compiled for all three.
 // The last line says how many kernels did not compile, and the line before it how many took Slang's own prelude. A thread
 // compiles while the test goes on. What has been compiled is kept (blobs.h).
 #define _GNU_SOURCE
@@ -56,7 +57,7 @@ enum { MOST_KERNELS = 65536, THREADS = 1 };
 static spyi_nvrtc nvrtc;
 static spyi_context context; // hears what falls back
 static int archs[3];
-static bool all_archs;
+static bool all_archs, share_of_tests;
 static uint64_t arch_seed;
 static bool ending;
 static kernel *kernels[MOST_KERNELS];
@@ -103,7 +104,7 @@ static void work(void *arg) {
             usleep(2000);
             continue;
         }
-        uint32_t only = (uint32_t)((k->hash + arch_seed) % (k == kernels[0] ? 3 : 6)); // half of the six are no architecture
+        uint32_t only = (uint32_t)((k->hash + arch_seed) % (share_of_tests || k == kernels[0] ? 3 : 6)); // half of the six are no architecture
         for (uint32_t i = 0; i < 3; i++)
             if (all_archs || i == only) compile_one(k, archs[i]);
         free(k->code); // kept until here for the error's text; its hash stays
@@ -219,7 +220,12 @@ int _cmocka_run_group_tests(const char *name, const struct CMUnitTest *const tes
     void *symbol = dlsym(RTLD_NEXT, "_cmocka_run_group_tests");
     memcpy(&run, &symbol, sizeof run);
     start();
-    (void)run(name, tests, count, setup, teardown);
+    struct CMUnitTest *chosen = (struct CMUnitTest *)malloc(count * sizeof *chosen);
+    size_t chosen_count = test_choose(tests, count, all_archs ? 1 : 3, chosen);
+    share_of_tests = chosen_count < count;
+    (void)run(name, chosen, chosen_count, setup, teardown);
+    free(chosen);
+    printf("%zu of %zu tests\n", chosen_count, count);
     finish();
     return 1; // not reached
 }

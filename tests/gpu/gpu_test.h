@@ -281,12 +281,14 @@ static inline void *gpu_fresh_thread(void *user) {
 static inline int gpu_run_group_tests(const char *name, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
                                       CMFixtureFunction teardown) {
     const char *threads = getenv("SPY_TEST_THREADS");
+    struct CMUnitTest *chosen = (struct CMUnitTest *)malloc(count * sizeof *chosen);
+    count = test_choose(tests, count, test_share(), chosen);
     if (gpu_other_backend || (threads && strcmp(threads, "0") == 0)) // compile_only.c ends the program after one group
-        return _cmocka_run_group_tests(name, tests, count, setup, teardown);
+        return _cmocka_run_group_tests(name, chosen, count, setup, teardown);
     void *state = NULL;
     int failed = setup && setup(&state) ? 1 : 0;
     for (size_t i = 0; i < count && !(setup && failed && i == 0); i++) {
-        struct CMUnitTest test = tests[i];
+        struct CMUnitTest test = chosen[i];
         gpu_fresh_test fresh = { name, &test, 1 };
         pthread_t thread;
         if (!test.initial_state) test.initial_state = state;
@@ -294,6 +296,7 @@ static inline int gpu_run_group_tests(const char *name, const struct CMUnitTest 
         failed += fresh.failed;
     }
     if (teardown && teardown(&state)) failed++;
+    free(chosen);
     return failed;
 }
 

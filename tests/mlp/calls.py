@@ -1,9 +1,11 @@
 """Networks in ordinary calls on CUDA: numbers against float64, plain and on the matrix units, forward and gradients, and times.
 
-    python3 tests/mlp/calls.py [check] [time] [--jobs 8] [--seconds 110]
+    python3 tests/mlp/calls.py [check] [gradients] [start] [time] [--jobs 8] [--seconds 110]
 
 "check" goes over 66 shapes: of each, a call that is nothing but the network (the batch engine, where it takes the network), a call of it
 among other code, and a backward call. It starts --jobs processes, since each shape compiles three kernels. Lines begin with good or BAD.
+"gradients" times backward calls and training steps alone; "start" the first training step of a process, with and without a kernel cache, and the
+compilation of new networks.
 """
 import argparse
 import os
@@ -11,6 +13,7 @@ import random
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -272,14 +275,100 @@ def time_all(device, seconds):
         print("time  W  64 float batch %7d plain loops %8.1f us" % (rows, timed(device, lambda e, i: call(module.whole, e, net, x, _result=result), 2, 3)), flush=True)
 
 
+def time_gradients(device, seconds):
+    """Backward calls of the three widths: by the loss, by a function that is nothing but the network, in a training step; the batch engine's step beside them."""
+    from slangpy.mlp_batch import BatchNetwork
+    quick = bool(os.environ.get("SPY_QUICK"))
+    for width in (32, 64, 128):
+        for rows in ((1 << 20, 1 << 14, 1 << 10) if not quick else (1 << 9,)):
+            if time.time() - START > seconds:
+                print("left out: gradients W %d %d rows" % (width, rows), flush=True)
+                continue
+            net = mlp.Network(device, width, 8, width, 3, "ReLU", dtype="mixed")
+            module = spy.Module.load_from_source(device, "gradients_%d" % width, source(net) + """
+[Differentiable] float loss(Net net, float x[%d], no_diff float target[8]) { return l2_loss(net.run(x), target); }
+""" % width)
+            r = np.random.default_rng(2)
+            x = spy.Tensor.from_numpy(device, np.tile(r.standard_normal((min(rows, 1 << 16), width)).astype(np.float16), (max(rows >> 16, 1), 1)))
+            gx = spy.Tensor.from_numpy(device, x.to_numpy()).with_grads()
+            target, seeds = spy.Tensor.zeros(device, (rows, 8), "float"), spy.Tensor.from_numpy(device, np.full((rows, 8), 1 / rows, np.float32))
+            result, adam = spy.Tensor.empty(device, (rows, 8), "float"), mlp.Adam(net, 1e-5)
+            engine = BatchNetwork.of(net)
+            half_target = spy.Tensor.zeros(device, (rows, 8), "half")
+
+            def step(e, i):
+                call(module.loss.bwds, e, net, x, target, _result=spy.diffPair(d=1 / rows))
+                adam.step(e)
+            for text, run in (("inside, forward", lambda e, i: call(module.inside, e, net, x, 0.5, _result=result)),
+                              ("loss.bwds", lambda e, i: call(module.loss.bwds, e, net, x, target, _result=spy.diffPair(d=1 / rows))),
+                              ("whole.bwds", lambda e, i: call(module.whole.bwds, e, net, x, _result=spy.diffPair(d=seeds))),
+                              ("whole.bwds, of x too", lambda e, i: call(module.whole.bwds, e, net, gx, _result=spy.diffPair(d=seeds))),
+                              ("loss.bwds and Adam", step),
+                              ("BatchNetwork.step", lambda e, i: engine.step(x, half_target, 1e-5, command_encoder=e))):
+                try:
+                    print("time  W %3d mixed batch %7d %-34s %8.1f us" % (width, rows, text, timed(device, run)), flush=True)
+                except Exception as problem:
+                    say(False, "time W %d %d %s: %s" % (width, rows, text, str(problem)[:300]))
+            path = next(s for s in module.loss.bwds.explain(net, x, target, _result=spy.diffPair(d=1 / rows)).split("\n") if "network " in s)
+            say("each group sums" in path, "W %d: %s" % (width, path.strip()))
+
+
+def first_step(width):
+    """The first training step of this process."""
+    start = time.time()
+    device = spy.create_device(spy.DeviceType.cuda)
+    made = time.time()
+    net = mlp.Network(device, width, 8, width, 3, "ReLU", dtype="mixed", seed=1)
+    module = spy.Module.load_from_source(device, "first_%d" % width, source(net) + """
+[Differentiable] float loss(Net net, float x[%d], no_diff float target[8]) { return l2_loss(net.run(x), target); }
+""" % width)
+    x, target = spy.Tensor.from_numpy(device, np.ones((1 << 14, width), np.float16)), spy.Tensor.zeros(device, (1 << 14, 8), "float")
+    adam = mlp.Adam(net, 1e-3)
+    module.loss.bwds(net, x, target, _result=spy.diffPair(d=1 / 16384))
+    adam.step()
+    device.wait_for_idle()
+    print("start W %3d: device %.2f s, first step %.2f s" % (width, made - start, time.time() - made), flush=True)
+
+
+def compile_times():
+    device = spy.create_device(spy.DeviceType.cuda)
+    for kind in ("float", "mixed"):
+        for width in (32, 64, 128):
+            net = mlp.Network(device, width, 8, width, 3, "ReLU", dtype=kind, seed=1)
+            module = spy.Module.load_from_source(device, "compile_%s_%d" % (kind, width), source(net))
+            x, seeds = spy.Tensor.zeros(device, (4096, width), "float"), spy.Tensor.zeros(device, (4096, 8), "float")
+            took = []
+            for run in (lambda: module.whole(net, x), lambda: module.inside(net, x, 0.5), lambda: module.whole.bwds(net, x, _result=spy.diffPair(d=seeds))):
+                start = time.time()
+                run()
+                device.wait_for_idle()
+                took.append(time.time() - start)
+            say(max(took[:2]) <= (1 if kind == "float" else 2) and took[2] <= 6, "compile W %3d %s: whole %.2f s, inside %.2f s, backward %.2f s" % (width, kind, *took))
+
+
+def time_start():
+    with tempfile.TemporaryDirectory() as folder:
+        for width in (32, 64, 128):
+            for which, limit in (("cold", 4), ("warm", 0.3)):
+                done = subprocess.run([sys.executable, os.path.abspath(__file__), "--step", str(width)], env=dict(os.environ, SLANGPY_CACHE=folder), capture_output=True, text=True)
+                line = (done.stdout.strip().split("\n") or [""])[-1]
+                good = done.returncode == 0 and line.startswith("start") and float(line.split()[-2]) <= limit
+                say(good, "%s %s" % (which, line or done.stderr[-300:]))
+    compile_times()
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("words", nargs="*", choices=["check", "time", []])
+    parser.add_argument("words", nargs="*", choices=["check", "time", "gradients", "start", []])
     parser.add_argument("--jobs", type=int, default=8)
     parser.add_argument("--part", default="")
+    parser.add_argument("--step", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=110)
     given = parser.parse_args()
     words = given.words or ["check", "time"]
+    if given.step:
+        first_step(given.step)
+        return False
     if given.part:  # a process of its own: some of the shapes
         part, parts = (int(n) for n in given.part.split("/"))
         device = spy.create_device(spy.DeviceType.cuda)
@@ -303,6 +392,10 @@ def main():
         print("\n".join(s for s in text if s.startswith("good"))[:4000] if os.environ.get("SPY_VERBOSE") else "\n".join([s for s in text if s.startswith("good")][:6]))
         print("calls: %d good, %d BAD, %d left out of %d shapes, %.0f s" % (*counts, len(shapes()), time.time() - START), flush=True)
         failed = counts[1] > 0 or counts[2] > 0 or counts[0] == 0
+    if "gradients" in words:
+        time_gradients(spy.create_device(spy.DeviceType.cuda), given.seconds)
+    if "start" in words:
+        time_start()
     if "time" in words:
         time_all(spy.create_device(spy.DeviceType.cuda), given.seconds)
     print("calls.py: %s, %.0f s" % ("something is BAD" if failed or bad else "all good", time.time() - START))

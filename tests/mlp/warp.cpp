@@ -12,6 +12,7 @@
 #define SPY_MLP_EMULATED
 #define __device__
 #define __forceinline__ inline
+#define __noinline__ inline
 #define __global__
 typedef unsigned uint;
 typedef uint16_t __half_bits;
@@ -77,6 +78,7 @@ static u32 swap(u32 v, int mask) {
     meet();
     return s[running ^ mask];
 }
+static int opaque(int v) { return v; }
 static u32 pick(u32 a, u32 b, u32 which) {
     uint64_t both = a | (uint64_t)b << 32;
     u32 out = 0;
@@ -110,6 +112,24 @@ static u32 transpose(u32 v) {
     u32 out = 0;
     for (int e = 0; e < 2; e++) out |= (s[(column + e) * 4 + row / 2] >> row % 2 * 16 & 0xffff) << e * 16;
     return out;
+}
+// A group's shared memory. Groups of 8 warps: the warps of a group take turns, so that one opens the rooms and the last one empties them.
+static int warps_in_all;
+alignas(16) static unsigned spy_mlp_room[232448 / 4];
+static void group_sync() { meet(); }
+static void warp_sync() { meet(); }
+static int group_threads() { return LANES; }
+static int group_thread() { return running; }
+static int group_number() { return (int)threadIdx.x / 256; }
+static bool opens() { return threadIdx.x / LANES % 8 == 0; }
+static bool closes() { return threadIdx.x / LANES % 8 == 7 || (int)threadIdx.x / LANES == warps_in_all - 1; }
+static void lock(u32 *word) {
+    if (running == 0 && (*word)++ != 0) fprintf(stderr, "a lock is taken\n"), exit(3);
+    meet();
+}
+static void unlock(u32 *word) {
+    meet();
+    if (running == 0) *word = 0;
 }
 static bool ready(const void *weights, const void *gradients) { return finished_count == 0 && ((uint64_t)weights | (uint64_t)gradients) % 16 == 0; }
 static void add1(float *to, float v, bool some) {
@@ -164,6 +184,7 @@ extern "C" void emulate(int threads, void *const *p) {
     memcpy(arguments, p, sizeof arguments);
     blockDim = { (unsigned)threads, 1, 1 };
     blockIdx = { 0, 0, 0 };
+    spy_mlp_warp::warps_in_all = threads / LANES;
     for (int warp = 0; warp * LANES < threads; warp++) {
         finished_count = 0, arrived = 0;
         for (int t = 0; t < LANES; t++) {

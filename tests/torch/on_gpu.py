@@ -5,8 +5,8 @@ prints lines that begin with ok, FAIL, skip or time; the exit status is 1 where 
 
 Sections: timing, floors (of a forward and a backward pass through autograd; SLANGPY_RIVAL: a folder with SlangPy and its torch bridge, beside which
 they stand), load (loadModule in new processes), kernels (slang-torch's), host ([TorchEntryPoint] and the programs of slang-torch's
-documents), graphs (captured by torch), memory (10,000 training steps), streams, ops (torch_op), gradcheck, cases (random calls on CUDA and
-Vulkan, values and gradients against torch's own), suites (this folder's pytest files; five minutes on lavapipe).
+documents), graphs (captured by torch), memory (10,000 training steps), streams, shared (a Vulkan device and torch over shared memory), ops
+(torch_op), gradcheck, cases (random calls on CUDA and Vulkan, values and gradients against torch's own), suites (this folder's pytest files; five minutes on lavapipe).
 """
 import copy
 import gc
@@ -332,6 +332,200 @@ def streams():
                         assert float((made - 1 - 1.5 ** 8).abs().max()) == 0
 
         attempt("streams", ordered)
+
+
+# >>a Vulkan device and torch, over memory that both share
+
+SHARED = """
+[Differentiable] float poly(float a, float b) { return a * a * b + b; }
+[Differentiable] float3 scaled(float3 a, float s) { return a * s; }
+[Differentiable] void both(float a, float b, out float x, out float y) { x = a * b; y = a + b; }
+void more(float a, inout float x) { x += a; }
+half halved(half a) { return a / 2; }
+"""
+
+
+def shared_streams(m, sharing):
+    """Rounds in flight on two streams, each of torch's work, a call, and torch's work with its result; the host waits once, at the end."""
+    base, results, streams = torch.rand(1 << 20, device="cuda"), [], [torch.cuda.Stream(), torch.cuda.Stream()]
+    torch.cuda.synchronize()
+    for number in range(100):
+        for which, stream in enumerate(streams):
+            with torch.cuda.stream(stream):
+                x = base
+                for _ in range(4):
+                    x = x * 1.25
+                y = m.poly(x + number, 2.0 + which)
+                results.append(((y + 1).sum(dtype=torch.float64), which, number))
+    torch.cuda.synchronize()
+    x = base
+    for _ in range(4):
+        x = x * 1.25
+    for total, which, number in results:
+        right = ((x + number) ** 2 * (2.0 + which) + (2.0 + which) + 1).sum(dtype=torch.float64)
+        torch.testing.assert_close(total, right, rtol=1e-6, atol=0)
+    return "{} calls, {} buffers".format(len(results), sharing.made)
+
+
+def shared_chain(m):
+    """Calls whose results are the next calls' arguments, across two streams by events."""
+    side, x = torch.cuda.Stream(), torch.rand(300000, device="cuda")
+    right, value = x.double(), x
+    for number in range(60):
+        value = m.poly(value * 0.5, 0.75)
+        right = (right * 0.5) ** 2 * 0.75 + 0.75
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            value = m.poly(value, 0.5)
+        torch.cuda.current_stream().wait_stream(side)
+        right = right ** 2 * 0.5 + 0.5
+    torch.testing.assert_close(value, right.float(), rtol=1e-4, atol=1e-5)
+
+
+def shared_threads(m):
+    import threading
+    wrong = []
+
+    def work(seed):
+        try:
+            with torch.cuda.stream(torch.cuda.Stream()):
+                for number in range(50):
+                    x = torch.full((1000 * seed,), float(number), device="cuda", requires_grad=True)
+                    y = m.poly(x, float(seed))
+                    (y * 2).sum().backward()
+                    if not torch.equal(y, torch.full_like(y, number * number * seed + seed)) or not torch.equal(x.grad, 4 * x * seed):
+                        wrong.append((seed, number))
+        except Exception as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in (1, 2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong[:3]
+
+
+def shared_training(m, sharing):
+    """Steps of a descent without a look at its numbers, against torch's own."""
+    x = torch.rand(5000, device="cuda")
+    own, other = (torch.full((5000,), 0.5, device="cuda", requires_grad=True) for _ in range(2))
+    right = x * x * 0.3 + 0.3
+    made = None
+    for step in range(200):
+        for w, function in ((own, m.poly), (other, lambda a, b: a * a * b + b)):
+            w.grad = None
+            ((function(x, w) - right) ** 2).sum().backward()
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+        if step == 3:
+            made = sharing.made
+    torch.testing.assert_close(own, other, rtol=1e-4, atol=1e-5)
+    assert sharing.made == made, "{} buffers became {}".format(made, sharing.made)
+    return "{} buffers".format(made)
+
+
+def shared_layouts(m):
+    a = torch.rand(6, 8, device="cuda")
+    for x in (a.t(), a[::2, 1:], a[0].expand(4, 8), torch.rand(3, 4, 5, device="cuda").permute(2, 0, 1)):
+        torch.testing.assert_close(m.poly(x, 2.0), x * x * 2 + 2)
+    h = torch.rand(33, device="cuda").half()
+    assert torch.equal(m.halved(h), h / 2)
+    low = torch.rand(33, device="cuda").bfloat16()
+    torch.testing.assert_close(m.poly(low, 1.0), low.float() ** 2 + 1)
+    assert m.poly(torch.zeros(0, 3, device="cuda"), 1.0).shape == (0, 3)
+    v, s = torch.rand(7, 3, device="cuda", requires_grad=True), torch.rand(7, device="cuda", requires_grad=True)
+    made = m.scaled(v, s)
+    torch.testing.assert_close(made, v * s[:, None])
+    torch.testing.assert_close(torch.autograd.grad(made.sum(), (v, s)), (s[:, None].expand(7, 3).contiguous(), v.sum(1)))
+    x, y, z = torch.rand(9, device="cuda"), torch.zeros(9, 2, device="cuda")[:, 0], torch.rand(9, device="cuda")
+    m.both(x, 3.0, y, z)
+    assert torch.equal(y, x * 3) and torch.equal(z, x + 3)
+    before = z.clone()
+    m.more(x, z)
+    assert torch.equal(z, before + x)
+    out = torch.empty_like(x)
+    assert m.poly(x, 2.0, _result=out) is out
+    torch.testing.assert_close(out, x * x * 2 + 2)
+    assert m.poly(torch.tensor(3.0, device="cuda"), 2.0) == 20
+
+
+def shared_waits(m):
+    """The host does not wait: calls are issued while the GPU sleeps. Fourteen, since a Vulkan device has 16 submissions under way at most."""
+    x = torch.rand(100000, device="cuda", requires_grad=True)
+    for _ in range(3):
+        m.poly(x, 2.0).sum().backward()
+    torch.cuda.synchronize()
+    began = time.perf_counter()
+    torch.cuda._sleep(1 << 30)
+    for _ in range(7):
+        y = m.poly(x, 2.0)
+        y.sum().backward()
+    issued = time.perf_counter()
+    torch.cuda.synchronize()
+    text = "issued after {:.1f} ms, done after {:.1f} ms".format((issued - began) * 1e3, (time.perf_counter() - began) * 1e3)
+    assert issued - began < (time.perf_counter() - began) / 3, text
+    return text
+
+
+def shared_times(device, m):
+    """Calls through shared memory, through the host, and of a CUDA device: to issue, and in all."""
+    sharings = device._sharings
+
+    def both(function, x, seed):
+        x.grad = None
+        function(x, 2.0).backward(seed)
+
+    with spy.create_torch_device() as cuda:
+        direct = spy.Module.load_from_source(cuda, "shared", SHARED)
+        for n in (32, 1000000, 16000000):
+            x, seed, out = torch.rand(n, device="cuda", requires_grad=True), torch.ones(n, device="cuda"), torch.empty(n, device="cuda")
+            plain = x.detach()
+            for name, module, through in (("shared", m, sharings), ("host", m, dict.fromkeys(sharings)), ("CUDA", direct, sharings)):
+                device._sharings = through
+                rounds = 5 if through is not sharings and n > 1000 else 100
+                cells = []
+                for work in (lambda: module.poly(plain, 2.0), lambda: module.poly(plain, 2.0, _result=out), lambda: both(module.poly, x, seed)):
+                    for _ in range(5):
+                        work()
+                    torch.cuda.synchronize()
+                    began = time.perf_counter()
+                    for _ in range(rounds):
+                        work()
+                    issued = time.perf_counter()
+                    torch.cuda.synchronize()
+                    cells.append("{:.1f} {:.1f}".format((issued - began) / rounds * 1e6, (time.perf_counter() - began) / rounds * 1e6))
+                say("time", "{} floats, {}".format(n, name), "us to issue, in all: call {}; given result {}; forward + backward {}".format(*cells))
+    device._sharings = sharings
+
+
+def shared():
+    device, kind = vulkan_device()
+    if kind != "cuda":
+        return
+    m = spy.Module.load_from_source(device, "shared", SHARED)
+    attempt("shared, first call", lambda: torch.testing.assert_close(m.poly(torch.ones(5, device="cuda"), 2.0), torch.full((5,), 4.0, device="cuda")))
+    sharing = device.__dict__.get("_sharings", {}).get(torch.cuda.current_device())
+    if sharing is None:
+        return say("FAIL", "shared", device.__dict__.get("_sharing_error", "no call asked for it"))
+    attempt("shared, layouts and types", shared_layouts, m)
+    attempt("shared, two streams", shared_streams, m, sharing)
+    attempt("shared, a chain over two streams", shared_chain, m)
+    attempt("shared, training", shared_training, m, sharing)
+    attempt("shared, no waits", shared_waits, m)
+    attempt("shared, threads", shared_threads, m)
+    attempt("shared, random cases", random_cases, device, "cuda", 100)
+    attempt("shared, still on", lambda: "{} streams, {} buffers".format(len(sharing.lanes), sharing.made) if not sharing.off else 1 / 0)
+    attempt("shared, times", shared_times, device, m)
+
+    def closed():
+        x = torch.rand(1 << 20, device="cuda")
+        made = [m.poly(x, float(number)) for number in range(20)]
+        device.close()
+        for number, y in enumerate(made):
+            torch.testing.assert_close(y, x * x * number + number)
+
+    attempt("shared, a device that is closed with work in flight", closed)
 
 
 def graphs():
@@ -783,7 +977,7 @@ def suites():
             run_pytest(os.path.join(HERE, path))
 
 
-SECTIONS = [timing, floors, load, kernels, host, graphs, memory, streams, ops, gradcheck, cases, suites]
+SECTIONS = [timing, floors, load, kernels, host, graphs, memory, streams, shared, ops, gradcheck, cases, suites]
 
 if __name__ == "__main__":
     if not torch.cuda.is_available():

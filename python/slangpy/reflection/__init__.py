@@ -1,24 +1,23 @@
 """Reflection under SlangPy's names: its enums, whose numbers are those of Slang's API, and its classes of types, functions and layouts.
 
 The objects are those of slangpy itself. SlangPy has two layers of classes, TypeReflection and SlangType and so on; here one object is
-both. VectorType, StructType and their like are for isinstance(); submodules: lookup, reflectiontypes."""
+both. VectorType, StructType and similar classes are for isinstance(). Submodules: lookup, reflectiontypes."""
 from __future__ import annotations
-
-from enum import EnumMeta, IntEnum
 
 from .._slangpy import (
     Attribute, DeclReflection, EntryPointLayout, FunctionReflection, ProgramLayout, ReflectionCursor, TypeLayoutReflection,
     TypeReflection, VariableLayoutReflection, VariableReflection,
 )
+from ..enums import _IntEnum
 
 __all__ = [
     "Attribute", "DeclKind", "DeclReflection", "EntryPointLayout", "FunctionReflection", "ModifierID", "ParameterCategory", "ProgramLayout",
-    "ReflectionCursor", "ResourceAccess", "ResourceShape", "ScalarType", "ShaderStage", "TypeKind", "TypeLayoutReflection",
-    "TypeReflection", "VariableLayoutReflection", "VariableReflection",
+    "ReflectionCursor", "ResourceAccess", "ResourceShape", "ShaderStage", "TypeKind", "TypeLayoutReflection",
+    "TypeReflection", "TypeScalar", "VariableLayoutReflection", "VariableReflection",
 ]
 
 
-class DeclKind(IntEnum):
+class DeclKind(_IntEnum):
     """DeclReflection.Kind: the kind of a declaration. Fields, parameters, constants and globals are variables; methods and
     constructors are functions; a generic function or struct is a child of a declaration of the kind generic."""
 
@@ -41,8 +40,8 @@ class DeclKind(IntEnum):
 
 
 class FieldList(list):  # type: ignore[type-arg]
-    """TypeReflection.fields: a list of the fields in their order. A name in place of the index finds a field, too, and keys(), values(),
-    items() and get() are those of a dict by name."""
+    """TypeReflection.fields: a list of the fields in their order. A name as index finds a field, too, and keys(), values(), items() and
+    get() work as those of a dict by name."""
 
     def __getitem__(self, key):  # type: ignore[no-untyped-def]
         if not isinstance(key, str):
@@ -72,7 +71,7 @@ class FieldList(list):  # type: ignore[type-arg]
         return [(field.name, field) for field in self]
 
 
-class TypeKind(IntEnum):
+class TypeKind(_IntEnum):
     """TypeReflection.Kind: the kind of a type. void is a scalar, as in Slang."""
 
     none = 0
@@ -98,14 +97,7 @@ class TypeKind(IntEnum):
     enum = 20
 
 
-class _ScalarMeta(EnumMeta):
-    """isinstance(x, ScalarType) also holds for a TypeReflection that is a scalar type, as SlangPy's class of that name."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return type.__instancecheck__(cls, instance) or (isinstance(instance, TypeReflection) and instance.kind == 5)
-
-
-class ScalarType(IntEnum, metaclass=_ScalarMeta):
+class TypeScalar(_IntEnum):
     """TypeReflection.ScalarType: the type of a scalar, or of a vector's or matrix's components."""
 
     none = 0
@@ -124,7 +116,7 @@ class ScalarType(IntEnum, metaclass=_ScalarMeta):
     uint16 = 13
 
 
-class ResourceShape(IntEnum):
+class ResourceShape(_IntEnum):
     """TypeReflection.ResourceShape: the form of a buffer or texture."""
 
     none = 0
@@ -151,7 +143,7 @@ class ResourceShape(IntEnum):
     texture_multisample_flag = 0x80
 
 
-class ResourceAccess(IntEnum):
+class ResourceAccess(_IntEnum):
     """TypeReflection.ResourceAccess: how kernels may access a resource."""
 
     none = 0
@@ -167,7 +159,7 @@ class ResourceAccess(IntEnum):
     access_write = 6
 
 
-class ParameterCategory(IntEnum):
+class ParameterCategory(_IntEnum):
     """TypeReflection.ParameterCategory: what a shader parameter takes of the target's resources."""
 
     none = 0
@@ -192,7 +184,7 @@ class ParameterCategory(IntEnum):
     existential_object_param = 19
 
 
-class ModifierID(IntEnum):
+class ModifierID(_IntEnum):
     """A modifier of a declaration. inn: the parameter is only read. An inout parameter has neither inn nor out."""
 
     shared = 0
@@ -208,7 +200,7 @@ class ModifierID(IntEnum):
     inout = 10
 
 
-class ShaderStage(IntEnum):
+class ShaderStage(_IntEnum):
     """The pipeline stage of an entry point."""
 
     none = 0
@@ -226,11 +218,10 @@ class ShaderStage(IntEnum):
     callable = 12
     mesh = 13
     amplification = 14
-    dispatch = 15
 
 
 for _name, _owner, _enum in [
-    ("Kind", "DeclReflection", DeclKind), ("Kind", "TypeReflection", TypeKind), ("ScalarType", "TypeReflection", ScalarType),
+    ("Kind", "DeclReflection", DeclKind), ("Kind", "TypeReflection", TypeKind), ("ScalarType", "TypeReflection", TypeScalar),
     ("ResourceShape", "TypeReflection", ResourceShape), ("ResourceAccess", "TypeReflection", ResourceAccess),
     ("ParameterCategory", "TypeReflection", ParameterCategory),
 ]:

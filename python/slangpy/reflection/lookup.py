@@ -1,4 +1,4 @@
-"""Finds types by what stands for them, and numpy's dtypes for types."""
+"""Finds types by names, classes and dtypes, and numpy's dtypes for types."""
 from __future__ import annotations
 
 from .. import _slangpy
@@ -16,7 +16,8 @@ ST = TypeReflection.ScalarType
 
 
 def innermost_type(slang_type: TypeReflection) -> TypeReflection:
-    """innermost_type(slang_type): returns the type of the innermost elements of an array, vector, matrix or buffer; other types: itself."""
+    """innermost_type(slang_type): returns the type of the innermost elements of an array, vector, matrix or buffer; a type of another
+    kind is returned as it is."""
     t = slang_type
     while t.element_type is not None and t.element_type is not t and t.kind.name != "enum":
         t = t.element_type
@@ -49,8 +50,8 @@ def numpy_to_slang(np_dtype: Any, device: Device, program_layout: ProgramLayout 
 
 
 def resolve_program_layout(device: Device, element_type: Any, program_layout: ProgramLayout | None = None) -> ProgramLayout:
-    """resolve_program_layout(device, element_type, program_layout=None): returns `program_layout`, or the one that the type belongs to, or that of a
-    module without code."""
+    """resolve_program_layout(device, element_type, program_layout=None): returns `program_layout`, or the layout that the type belongs
+    to, or that of a module without code."""
     if program_layout is not None:
         return program_layout
     module = getattr(element_type, "module", None)
@@ -60,8 +61,8 @@ def resolve_program_layout(device: Device, element_type: Any, program_layout: Pr
 
 
 def resolve_element_type(program_layout: ProgramLayout, element_type: Any) -> TypeReflection:
-    """resolve_element_type(program_layout, element_type): returns the type that a name, Struct, type, layout, class (float, int, bool, float3),
-    or dtype of numpy stands for. A ValueError if there is none."""
+    """resolve_element_type(program_layout, element_type): returns the type for a name, Struct, type, layout, class (float, int, bool,
+    float3), or dtype of numpy. Raises a ValueError if there is none."""
     if isinstance(element_type, TypeReflection):
         found = element_type if element_type.module is program_layout.module else program_layout.find_type_by_name(element_type.full_name)
         return found or element_type

@@ -8,12 +8,13 @@ from .._slangpy import FunctionReflection, ProgramLayout, TypeLayoutReflection, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 __all__ = [
     "ArrayType", "BOOL_TYPES", "ByteAddressBufferType", "DifferentialPairType", "EXPERIMENTAL_VECTORIZATION", "FLOAT_TYPES", "INT_TYPES",
     "ITensorType", "InterfaceType", "MatrixType", "NUMPY_TYPE_TO_SCALAR_TYPE", "PointerType", "RaytracingAccelerationStructureType",
-    "ResourceType", "SCALAR_TYPE_TO_NUMPY_TYPE", "SIGNED_INT_TYPES", "SamplerStateType", "SlangField", "SlangFunction", "SlangLayout",
+    "ResourceType", "SCALAR_TYPE_TO_NUMPY_TYPE", "SIGNED_INT_TYPES", "ScalarType", "SamplerStateType", "SlangField", "SlangFunction", "SlangLayout",
     "SlangParameter", "SlangProgramLayout", "SlangType", "StructType", "StructuredBufferType", "TensorAccess", "TensorType", "TextureType",
     "UNSIGNED_INT_TYPES", "UnhandledType", "UnknownType", "VectorType", "VoidType", "is_matching_array_type", "scalar_names",
     "set_experimental_vectorization", "vectorize_type",
@@ -28,20 +29,14 @@ TR = TypeReflection
 
 
 class _TypeMeta(type):
-    """isinstance(x, VectorType) and so on ask the type what it is."""
+    """Makes isinstance(x, VectorType) and similar checks depend on the kind of the type x."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, TypeReflection) and bool(cls._is(instance))  # type: ignore[attr-defined]
 
 
-class _Type(metaclass=_TypeMeta):
-    @staticmethod
-    def _is(t):
-        return False
-
-
-def _of(name, doc, test):
-    return _TypeMeta(name, (_Type,), {"__doc__": doc, "_is": staticmethod(test), "__module__": __name__})
+def _of(name: str, doc: str, test: Callable[[Any], bool]) -> Any:
+    return _TypeMeta(name, (TypeReflection,), {"__doc__": doc, "_is": staticmethod(test), "__module__": __name__, "__slots__": ()})
 
 
 def _kind(*names):
@@ -54,6 +49,7 @@ def _named(*names):
 
 _TENSORS = tuple(prefix + word for prefix in ("", "I", "W", "IW", "RW", "IRW") for word in ("Tensor", "DiffTensor", "PrimalTensor")) + ("AtomicTensor",)
 
+ScalarType = _of("ScalarType", "A number or a bool.", _kind("scalar"))
 VoidType = _of("VoidType", "The type void.", lambda t: t.scalar_type.name == "void")
 VectorType = _of("VectorType", "A vector of numbers.", _kind("vector"))
 MatrixType = _of("MatrixType", "A matrix of numbers.", _kind("matrix"))
@@ -63,7 +59,7 @@ InterfaceType = _of("InterfaceType", "An interface.", _kind("interface"))
 PointerType = _of("PointerType", "A pointer.", _kind("pointer"))
 ResourceType = _of("ResourceType", "A buffer, texture or acceleration structure.", _kind("resource"))
 SamplerStateType = _of("SamplerStateType", "A sampler.", _kind("sampler_state"))
-TextureType = _of("TextureType", "A texture.", lambda t: "Texture" in t.name and t.kind.name == "resource")
+TextureType = _of("TextureType", "A texture.", lambda t: t.kind.name == "resource" and "Texture" in t.full_name.partition("<")[0])
 StructuredBufferType = _of("StructuredBufferType", "A StructuredBuffer or RWStructuredBuffer.", lambda t: t.name.endswith("StructuredBuffer"))
 ByteAddressBufferType = _of("ByteAddressBufferType", "A ByteAddressBuffer or RWByteAddressBuffer.", lambda t: t.name.endswith("ByteAddressBuffer"))
 RaytracingAccelerationStructureType = _of("RaytracingAccelerationStructureType", "An acceleration structure.",
@@ -72,11 +68,23 @@ DifferentialPairType = _of("DifferentialPairType", "A DifferentialPair.", _named
 ITensorType = _of("ITensorType", "A tensor of slangpy's Slang module.", _named(*_TENSORS))
 UnknownType = _of("UnknownType", "A type that depends on a generic parameter.", _kind("none"))
 UnhandledType = _of("UnhandledType", "A type of which no other class here knows.",
-                    _kind("texture_buffer", "shader_storage_buffer", "output_stream", "feedback", "specialized"))
+                    lambda t: class_of(t).__name__ == "UnhandledType")
+_CLASSES = (VoidType, ScalarType, VectorType, MatrixType, ArrayType, ITensorType, DifferentialPairType, StructType, InterfaceType, PointerType,
+            SamplerStateType, TextureType, StructuredBufferType, ByteAddressBufferType, RaytracingAccelerationStructureType, ResourceType,
+            UnknownType)
+_TENSOR_CLASS = _of("TensorType", "A tensor of slangpy's Slang module.", _named(*_TENSORS))
+
+
+def class_of(t: TypeReflection) -> type:
+    """class_of(t): returns the class of this module that a type is of."""
+    for c in _CLASSES:
+        if c._is(t):
+            return _TENSOR_CLASS if c is ITensorType else c
+    return UnhandledType
 
 
 class TensorType(IntEnum):
-    """ITensorType.Kind: which tensor it is."""
+    """ITensorType.Kind: which tensor a type is."""
 
     itensor = 0
     tensor = 1
@@ -87,7 +95,7 @@ class TensorType(IntEnum):
 
 
 class TensorAccess(IntEnum):
-    """ITensorType.Access: how the function may access it."""
+    """ITensorType.Access: how a function may access a tensor."""
 
     read = 1
     write = 2
@@ -110,7 +118,7 @@ INT_TYPES = SIGNED_INT_TYPES | UNSIGNED_INT_TYPES
 _LAZY = {"SCALAR_TYPE_TO_NUMPY_TYPE", "NUMPY_TYPE_TO_SCALAR_TYPE"}
 
 
-def __getattr__(name: str) -> Any:  # the tables that need numpy, which is imported only for them
+def __getattr__(name: str) -> Any:  # finds the tables that need numpy, which is imported only for them
     if name not in _LAZY:
         raise AttributeError("module '{}' has no attribute '{}'".format(__name__, name))
     import numpy as np
@@ -143,8 +151,8 @@ def is_matching_array_type(a: TypeReflection, b: TypeReflection, allow_generics:
 
 
 def vectorize_type(marshall_type: TypeReflection | str, bound_type: TypeReflection | str, program: ProgramLayout | None = None) -> TypeReflection | None:
-    """vectorize_type(marshall_type, bound_type, program=None): returns the type that is passed when a value of one type feeds a parameter of
-    the other: the type itself, or the element type that many of are run over. None if none of them fits."""
+    """vectorize_type(marshall_type, bound_type, program=None): returns the type that is passed if a value of one type feeds a parameter
+    of the other: the type itself, or its element type, over which the call then runs. None if neither fits."""
     if isinstance(marshall_type, str) or isinstance(bound_type, str):
         if program is None:
             raise ValueError("vectorize_type: names of types need 'program'")

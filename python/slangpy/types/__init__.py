@@ -4,9 +4,9 @@ TYPE_CHECKING = False
 if not TYPE_CHECKING:
     from .. import __getattr__ as _of_package
 
-    globals().pop("helpers", None)  # the module of slangpy itself, where it was imported before
+    globals().pop("helpers", None)  # this is the module slangpy.helpers, if it was imported before
 
-    def __getattr__(name):  # submodules such as types.valueref, which slangpy.paths makes
+    def __getattr__(name):  # finds submodules such as types.valueref, which slangpy.paths makes
         from ..paths import submodule
 
         found = submodule(__name__, name)

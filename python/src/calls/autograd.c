@@ -1,31 +1,31 @@
 // Calls with torch tensors that require gradients, as nodes of torch's graph. slangpy/autograd.py makes the first call of a form, looks at
-// its function and tensors, and says whether further ones may be made here, by torch.autograd.Function's own C code and the two functions
-// `_autograd_forward` and `_autograd_backward`. What fails here, Python makes once more, and reports what is wrong.
+// its function and tensors, and says whether further calls of the form may be made here, by torch.autograd.Function's own C code and the
+// two functions `_autograd_forward` and `_autograd_backward`. A call that fails here is made once more in Python, which reports the error.
 #include "calls/calls.h"
 #include "values/dlpack.h"
 
 #include <string.h>
 
-#define SPYP_AUTOGRAD_MOST 16 // arguments
-#define SPYP_AUTOGRADS 4      // forms of calls of one function
+#define SPYP_AUTOGRAD_MOST 16 // most arguments of such a call
+#define SPYP_AUTOGRADS 4      // most forms of calls of one function
 
 // One form of call: its names, and the classes of its arguments.
 struct spyp_autograd {
     spyp_autograd *next;
     Py_ssize_t n;    // arguments by position
     PyObject *names; // the tuple of the further arguments' names, kept, or NULL
-    uint32_t count;  // of all arguments
-    uint32_t reload_count; // the device's: a reload may change the parameters
-    PyTypeObject *types[SPYP_AUTOGRAD_MOST]; // torch's two classes, float, int or bool: these are never freed
+    uint32_t count;  // the number of all arguments
+    uint32_t reload_count; // the device's count at that time: a reload may change the parameters
+    PyTypeObject *types[SPYP_AUTOGRAD_MOST]; // torch's two classes, float, int or bool, which are never freed
 };
 
-// A call that has become a node: what its backward pass needs beside the tensors, which torch saves.
+// A call that has become a node: the data that its backward pass needs beside the tensors, which torch saves.
 typedef struct spyp_autograd_node {
     PyObject_HEAD spyp_function *function;
     PyObject *names;
     Py_ssize_t n;
     uint32_t count, tensors;
-    PyObject *values[SPYP_AUTOGRAD_MOST]; // NULL: a tensor
+    PyObject *values[SPYP_AUTOGRAD_MOST]; // the arguments; NULL for a tensor
 } spyp_autograd_node;
 
 static PyTypeObject *spyp_autograd_node_type;
@@ -57,7 +57,7 @@ void spyp_autograd_learn(spyp_function *f, PyObject *const *args, Py_ssize_t n, 
     for (Py_ssize_t i = 0; i < count; i++) {
         PyTypeObject *type = Py_TYPE(args[i]);
         if (!spyp_is_torch(type) && type != &PyFloat_Type && type != &PyLong_Type && type != &PyBool_Type) return;
-        if (i >= n && PyUnicode_ReadChar(PyTuple_GetItem(names, i - n), 0) == '_') return; // an option
+        if (i >= n && PyUnicode_ReadChar(PyTuple_GetItem(names, i - n), 0) == '_') return; // this keyword is an option of the call
     }
     spyp_autograd *graph = (spyp_autograd *)PyMem_Calloc(1, sizeof *graph);
     if (!graph) return;
@@ -77,8 +77,8 @@ void spyp_autograd_learn(spyp_function *f, PyObject *const *args, Py_ssize_t n, 
 
 // >>forward
 
-// The call of this thread's last node has failed. Other errors of torch's apply() are those of hooks, such as the end of a recomputation for
-// torch.utils.checkpoint.
+// The call of this thread's last node has failed. Otherwise an error of torch's apply() comes from a hook, such as the end of a
+// recomputation for torch.utils.checkpoint.
 static SPYP_THREAD_LOCAL bool spyp_autograd_failed;
 
 // Returns whether the arguments have this form.
@@ -139,7 +139,7 @@ PyObject *spyp_autograd_call(spyp_function *f, PyObject *const *args, Py_ssize_t
         return NULL;
     }
     int records = spyp_torch_says(spyp.torch.grad_enabled), transforms = records > 0 ? spyp_torch_says(spyp.torch.transforms_active) : 0;
-    if (records != 1 || transforms != 0) return NULL; // with an exception if there is one
+    if (records != 1 || transforms != 0) return NULL; // an exception is set if torch raised one
     PyObject *inputs = spyp_autograd_inputs(f, graph, args), *apply = Py_NewRef(spyp.torch.apply);
     spyp_autograd_failed = false;
     PyObject *result = inputs ? PyObject_Call(apply, inputs, NULL) : NULL;
@@ -149,7 +149,8 @@ PyObject *spyp_autograd_call(spyp_function *f, PyObject *const *args, Py_ssize_t
     return result;
 }
 
-// Takes the call's arguments. `tensors` are those of the node in turn; `grads` are their gradients, each may be NULL, or it is NULL.
+// Takes the call's arguments. `tensors` are the node's tensors in order. `grads` has their gradients, each of which may be NULL; it may be
+// NULL itself.
 static int spyp_autograd_take(spyp_invocation *in, const spyp_autograd_node *node, PyObject *const *tensors, PyObject *const *grads) {
     uint32_t k = 0;
     for (uint32_t i = 0; i < node->count; i++) {
@@ -204,7 +205,7 @@ static const spyp_autograd_node *spyp_autograd_node_of(PyObject *object) {
     return NULL;
 }
 
-// _autograd_forward(ctx, node, *tensors): torch calls it, within no_grad.
+// _autograd_forward(ctx, node, *tensors): torch calls it within no_grad().
 static PyObject *spyp_autograd_forward(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     SPYP_UNUSED(self);
     const spyp_autograd_node *node = n >= 2 ? spyp_autograd_node_of(args[1]) : NULL;
@@ -276,7 +277,7 @@ static int spyp_autograd_fill(const spyp_autograd_node *node, PyObject *saved, P
     return status;
 }
 
-// Returns what backward() returns, or NULL with an exception set.
+// Returns the gradients that backward() returns, or NULL with an exception set.
 static PyObject *spyp_autograd_gradients(PyObject *ctx, const spyp_autograd_node *node, PyObject *saved, PyObject *gradient) {
     PyObject *needs = PyObject_GetAttr(ctx, spyp.s_needs_input_grad), *made = NULL;
     Py_ssize_t count = (Py_ssize_t)node->tensors;
@@ -288,17 +289,17 @@ static PyObject *spyp_autograd_gradients(PyObject *ctx, const spyp_autograd_node
     return made;
 }
 
-// _autograd_backward(ctx, gradient): torch calls it.
+// _autograd_backward(ctx, gradient): torch calls it in the backward pass.
 static PyObject *spyp_autograd_backward(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     PyObject *call = n == 2 ? PyObject_GetAttr(args[0], spyp.s_call) : NULL, *saved = NULL, *made = NULL;
     const spyp_autograd_node *node = spyp_autograd_node_of(call);
     SPYP_UNUSED(self);
     if (!node && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "_autograd_backward: torch calls it");
-    if (node) saved = PyObject_GetAttr(args[0], spyp.s_saved_tensors); // an error says that they are gone or were changed
+    if (node) saved = PyObject_GetAttr(args[0], spyp.s_saved_tensors); // torch raises an error if they have been freed or changed
     int records = saved ? spyp_torch_says(spyp.torch.grad_enabled) : 0;
     if (saved && records == 0) made = spyp_autograd_gradients(args[0], node, saved, args[1]);
     if (saved && !made && (records > 0 || PyErr_ExceptionMatches(PyExc_Exception))) {
-        // For gradients of gradients, and to say what is wrong.
+        // Python makes the backward pass for gradients of gradients, and to report errors.
         PyErr_Clear();
         PyObject *module = PyImport_ImportModule("slangpy.autograd");
         made = module ? PyObject_CallMethod(module, "backward_again", "OOOO", args[0], call, saved, args[1]) : NULL;
@@ -311,7 +312,7 @@ static PyObject *spyp_autograd_backward(PyObject *self, PyObject *const *args, P
 
 // >>what slangpy.autograd gives and asks
 
-// _autograd_ready(types, apply, grad_enabled, transforms_active, zeros_like)
+// _autograd_ready(types, apply, grad_enabled, transforms_active, zeros_like): stores the objects of torch that this file uses.
 static PyObject *spyp_autograd_given(PyObject *self, PyObject *args) {
     PyObject *types[2], *functions[4];
     SPYP_UNUSED(self);
@@ -328,7 +329,7 @@ static PyObject *spyp_autograd_given(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-// _autograd_repeats(function): further calls like the one that slangpy.autograd makes may be made without it.
+// _autograd_repeats(function): allows that further calls like the one that slangpy.autograd makes are made without it.
 static PyObject *spyp_autograd_repeat(PyObject *self, PyObject *function) {
     SPYP_UNUSED(self);
     spyp_autograd_repeats = function;

@@ -6,8 +6,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-// Most calls of one thread that may run within each other, in code of the user that converts an argument or
-// is called back. Each takes 11 KiB of the thread's stack.
+// Most calls of one thread that may run within each other, in user code that converts an argument or is called back. Each takes 11 KiB of
+// the thread's stack.
 #define SPYP_MOST_NESTED 64
 static SPYP_THREAD_LOCAL int spyp_nested; // calls of this thread that are running
 
@@ -129,7 +129,7 @@ static int spyp_take_result(spyp_invocation *in) {
     spy_arg *arg = &in->items[in->args.count];
     if (!given || given == Py_None) {
         in->result = NULL;
-        // The result may be void; if not, the library names what is missing.
+        // The result may be void; if it is not, the library's error names the missing argument.
         if (in->call.mode == SPY_CALL_MODE_BACKWARD) return 0;
         *arg = spyp_new_result(in, false);
     } else if (PyType_Check(given) && PyDict_GetItemWithError(spyp.python_types, given)) {
@@ -178,7 +178,7 @@ static PyObject *spyp_give_tensor(spyp_function *f, PyObject *given, spy_tensor 
     bool numpy = PyUnicode_Check(given) ? PyUnicode_CompareWithASCIIString(given, "numpy") == 0
                                         : !PyType_IsSubtype((PyTypeObject *)given, spyp.tensor);
     if (!made || !numpy) return made;
-    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)made);
+    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)made, true);
     Py_DECREF(made);
     return array;
 }
@@ -389,14 +389,14 @@ static PyObject *spyp_call_in_python(PyObject *self, PyObject *const *args, size
     return result;
 }
 
-// Lets slangpy.marshalling make a call that has values of classes with a Marshall, or is asked for one.
+// Lets slangpy.marshalling make a call that has values of classes with a Marshall, or is asked for a result of such a class.
 static PyObject *spyp_call_marshalled(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
     PyErr_Clear();
     return spyp_call_in_python(self, args, nargsf, names, "slangpy.marshalling", "call", NULL);
 }
 
-// Lets a function of Python make a call that has failed. It returns NotImplemented for calls that it does not make, whose exception is
-// set again. `tells`: an exception of its own is the call's.
+// Lets a function of Python repeat a call that has failed. It returns NotImplemented for calls that it does not make, whose exception is
+// set again. If `tells` is set, an exception that it raises is the call's.
 static PyObject *spyp_call_instead(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names, const char *module,
                                    const char *name, bool tells) {
     PyObject *type, *value, *trace;
@@ -456,15 +456,15 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
     spyp_nested_end();
     if (!result && PyErr_ExceptionMatches(spyp.marshalled)) return spyp_call_marshalled(self, args, nargsf, names);
     if (!result && in.call.mode == SPY_CALL_MODE_BACKWARD && PyErr_ExceptionMatches(PyExc_ValueError))
-        // backward calls of numbers that have no gradients, or of pairs for inout parameters
+        // slangpy.gradients makes backward calls for numbers that have no gradients, and for pairs for inout parameters
         return spyp_call_instead(self, args, nargsf, names, "slangpy.gradients", "_backward_of_numbers", false);
     if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && PyErr_ExceptionMatches(spyp.wants_gradient)) {
         result = spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "call", true);
         spyp_autograd_learn(f, args, PyVectorcall_NARGS(nargsf), names, result != NULL);
         return result;
     }
-    // Tensors of torch without memory of their own, as within torch.func.vmap, fail in many ways; bfloat16 is copied. A value without an end
-    // must not be walked again.
+    // Calls with torch tensors without memory of their own, as within torch.func.vmap, fail in many ways, and bfloat16 must be copied. A
+    // value that contains itself must not be walked again.
     if (!result && in.call.mode == SPY_CALL_MODE_DEFAULT && !PyErr_ExceptionMatches(PyExc_RecursionError) &&
         PyDict_GetItemString(PyImport_GetModuleDict(), "torch"))
         return spyp_call_instead(self, args, nargsf, names, "slangpy.autograd", "instead", true);
@@ -527,7 +527,7 @@ static PyObject *spyp_with_arguments(PyObject *self, PyObject *args, Py_ssize_t 
 
 typedef struct spyp_threads {
     spy_uint3 count;
-    spy_tensor *groups; // numbers of groups in GPU memory, or NULL
+    spy_tensor *groups; // the numbers of groups in GPU memory, or NULL
     bool small;         // groups of 32 threads, unless the chain sets another size
 } spyp_threads;
 
@@ -548,8 +548,8 @@ static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {
     Py_RETURN_NONE;
 }
 
-// Returns whether it is a plain function that gets its thread as `dispatchThreadID`. Scripts for SlangPy know
-// that their groups have 32 threads.
+// Returns whether the function is a plain one that gets its thread as `dispatchThreadID`. Scripts for SlangPy rely on its groups having 32
+// threads.
 static bool spyp_has_thread_parameter(spyp_function *f) {
     const spy_decl *decl = spyp_declared(f);
     const char *name = decl && decl->stage == SPY_STAGE_NONE ? spyp_parameter_name(decl, false, 0) : NULL;
@@ -676,7 +676,7 @@ static PyObject *spyp_verb_explain(spyp_invocation *in, void *data) {
     spyp_function *f = in->call.function;
     SPYP_UNUSED(data);
     spy_resolution *possible = spy_resolve(f->function, in->args, in->has_options ? &in->options : NULL);
-    // When a call cannot be resolved, its explanation is only the error message.
+    // If a call cannot be resolved, its explanation is only the error message.
     if (!possible) return spyp_raise_call(f->module->device);
     spy_release_resolution(possible);
     size_t size = spy_explain_call(f->function, in->args, in->has_options ? &in->options : NULL, NULL, 0);
@@ -719,7 +719,7 @@ PyObject *spyp_function_resolve(PyObject *self, PyObject *args, PyObject *kwargs
     return spyp_with_arguments(self, args, 0, kwargs, true, "resolve", spyp_verb_resolve, NULL);
 }
 
-// Returns None when all gradients agree, or the text of the error when some are wrong.
+// Returns None if all gradients agree, or the text of the error if some are wrong.
 static PyObject *spyp_verb_gradcheck(spyp_invocation *in, void *data) {
     spyp_function *f = in->call.function;
     spy_status status = spy_gradcheck(f->function, in->args, (const spy_gradcheck_desc *)data, NULL);
@@ -729,7 +729,7 @@ static PyObject *spyp_verb_gradcheck(spyp_invocation *in, void *data) {
     return spyp_translate(error.message, "gradcheck", true);
 }
 
-// _gradcheck((step, relative tolerance, absolute tolerance, elements, seed), *args, **kwargs)
+// _gradcheck((step, relative tolerance, absolute tolerance, elements, seed), *args, **kwargs): checks gradients for slangpy/gradients.py.
 PyObject *spyp_function_gradcheck(PyObject *self, PyObject *args, PyObject *kwargs) {
     spy_gradcheck_desc desc;
     unsigned long long seed;

@@ -7,31 +7,31 @@
 // >>chain.c: what a function's chain adds to a call
 int spyp_chain_options(spyp_call *call, spy_call_options *options);
 int spyp_chain_map(spyp_call *call, Py_ssize_t position, PyObject *name, spy_arg *arg);
-int spyp_uint3_parse(PyObject *object, const char *what, uint32_t out[3]); // left-out numbers become 1
+int spyp_uint3_parse(PyObject *object, const char *what, uint32_t out[3]); // numbers that are left out become 1
 // Converts the items of a dict, globals or constants, to named arguments. Returns 0, or -1 with an exception set.
 int spyp_dict_args(spyp_call *call, PyObject *dict, spy_args *out);
 // Returns a new dict with the items of both dicts; either may be NULL.
 PyObject *spyp_merged(PyObject *dict, PyObject *more);
 
 // >>call.c
-#define SPYP_MOST_ARGS 64 // arguments of a call
+#define SPYP_MOST_ARGS 64 // most arguments of a call
 
 // One call with its arguments, options and results.
 typedef struct spyp_invocation {
     spyp_call call;
-    spy_arg items[SPYP_MOST_ARGS + 1]; // one more for the result
+    spy_arg items[SPYP_MOST_ARGS + 1]; // one more than SPYP_MOST_ARGS, for the result
     spy_args args;
     spy_call_options options;
     bool has_options;
     spy_result value, grad; // a result that no `_result` object takes, and its gradient of a forward call
     spy_tensor *tensor, *grad_tensor; // a result that must be a tensor, and its gradient
-    struct spyp_dl_versioned *exported; // a result as its library's array is made of it, or NULL
-    bool texture;                     // the tensor becomes a texture
+    struct spyp_dl_versioned *exported; // DLPack export of the result, of which its library makes an array, or NULL
+    bool texture;                     // the result's tensor becomes a texture
     spy_arg pair[2];
-    PyObject *result;       // the argument `_result`, borrowed; NULL: not given
+    PyObject *result;       // the argument `_result`, borrowed; NULL means that it was not given
     PyObject *append_to;    // the argument `_append_to`, borrowed, or NULL
     PyObject *thread_count; // the argument `_thread_count`, borrowed, or NULL
-    bool dispatch;          // its threads are given, so that nothing may be written to arguments
+    bool dispatch;          // the number of threads is given, so that nothing may be written to arguments
 } spyp_invocation;
 
 void spyp_invocation_begin(spyp_invocation *in, spyp_function *f);
@@ -50,8 +50,8 @@ spy_arg spyp_new_result(spyp_invocation *in, bool tensor);
 int spyp_take_options(spyp_invocation *in);
 // Returns the stream that Function.cuda_stream() has set, or NULL. Calls that are recorded have none.
 void *spyp_asked_stream(const spyp_invocation *in);
-// Run before and after the work of a call. The call goes to the stream that was asked for, and the device's
-// own stream continues after it. The call is ordered with the streams of the libraries whose arrays it uses.
+// Call these before and after the work of a call. The call goes to the stream that was asked for, and the device's own stream continues
+// after it. The call is ordered with the streams of the libraries whose arrays it uses.
 spy_status spyp_work_begin(const spyp_invocation *in, void *stream);
 spy_status spyp_work_end(const spyp_invocation *in, void *stream);
 // Makes the call, ordered with the streams of the libraries whose arrays it uses. Call it inside the device.
@@ -72,17 +72,18 @@ PyObject *spyp_result_value(spyp_function *f, const spy_result *value);
 
 // >>quick.c: repeated calls of declared functions
 PyObject *spyp_declared_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
-// Learns from a call that has succeeded, whose arguments became `made`, what the next one may be like.
+// Learns from a call that has succeeded, whose arguments became `made`, so that spyp_quick_take() can repeat it.
 void spyp_quick_learn(spyp_function *f, PyObject *const *args, Py_ssize_t n, PyObject *names, const spy_args *made);
-void spyp_quick_free(spyp_quick *quick); // NULL is fine
+void spyp_quick_free(spyp_quick *quick); // `quick` may be NULL
 
 // >>autograd.c: calls that become nodes of torch's graph
-// Makes a call like one that spyp_autograd_learn() has seen. NULL without an exception: it is no such call, or it failed and is to be made in
-// another way, which reports what is wrong.
+// Makes a call of a form that spyp_autograd_learn() has seen. NULL without an exception means that the call has another form, or it failed
+// and is to be made in another way, which reports the error.
 PyObject *spyp_autograd_call(spyp_function *f, PyObject *const *args, Py_ssize_t n, PyObject *names);
-// Learns from a call that slangpy.autograd has made if it has said that the call can be repeated here. `good`: the call has succeeded.
+// Learns from a call that slangpy.autograd has made, if slangpy.autograd has said that the call can be repeated here. `good` tells that the
+// call has succeeded.
 void spyp_autograd_learn(spyp_function *f, PyObject *const *args, Py_ssize_t n, PyObject *names, bool good);
-void spyp_autograd_free(spyp_autograd *graphs); // NULL is fine
+void spyp_autograd_free(spyp_autograd *graphs); // `graphs` may be NULL
 int spyp_autograd_ready(PyObject *module);
 
 // >>launch.c: launches of slang-torch's kernels
@@ -98,12 +99,12 @@ typedef struct spyp_encoder {
     PyObject_HEAD spyp_device *device;
     spy_command_list *list;
     PyObject *on_record; // function(kind, index, name), or NULL
-    PyObject *queries;   // list of (QueryPool, index, number of the timestamp)
-    PyObject *functions; // dict from a recorded call's number to its function
-    PyObject *recording; // what encoders.py keeps of the recording, which the command buffer gets, too; or NULL
-    PyObject *leases;    // list of the objects that keep other libraries' arrays for recorded calls, or NULL
+    PyObject *queries;   // a list of (QueryPool, index, number of the timestamp)
+    PyObject *functions; // a dict from a recorded call's number to its function
+    PyObject *recording; // object of encoders.py for the recording, which the command buffer gets, too; or NULL
+    PyObject *leases;    // a list of the objects that keep other libraries' arrays for recorded calls, or NULL
     bool finished;
-    bool loaded; // from a pack: the functions of its calls are not known
+    bool loaded; // the list comes from a pack, so the functions of its calls are not known
 } spyp_encoder;
 // Returns the list of an encoder that records for `device`, or NULL with an exception set.
 spy_command_list *spyp_encoder_list(PyObject *encoder, const spyp_device *device);

@@ -1,4 +1,4 @@
-// What a chain adds to a call: options, globals, constants and maps.
+// The settings that a chain adds to a call: options, globals, constants and maps.
 #include "calls/calls.h"
 
 #include <string.h>
@@ -84,7 +84,7 @@ static int spyp_chain_globals(spyp_call *call, spy_args *out) {
     return spyp_dict_args(call, all, out);
 }
 
-// Converts the constants. A constant of another kind than numbers and vectors is an error of its type.
+// Converts the constants. A constant must be a number or a vector; another value is an error that names its type.
 static int spyp_chain_constants(spyp_call *call, spy_args *out) {
     if (spyp_dict_args(call, call->function->chain->constants, out) == 0) return 0;
     PyObject *type, *value, *trace;
@@ -100,8 +100,8 @@ static int spyp_chain_constants(spyp_call *call, spy_args *out) {
     return -1;
 }
 
-// Makes a call group one thread group, so that its threads can share memory (groupshared) and wait for each
-// other. Scripts that say thread_group_size() themselves keep it, and so do groups of one thread.
+// Makes a call group one thread group, so that its threads can share memory (groupshared) and wait for each other. The number of threads
+// stays if the script has set thread_group_size(), or if the group has one thread.
 static void spyp_group_threads(const spyp_chain *chain, uint32_t group[3]) {
     int64_t threads = 1;
     for (uint32_t i = 0; i < chain->call_group.rank && threads <= 1024; i++)

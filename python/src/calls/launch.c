@@ -1,21 +1,21 @@
-// Launches of slang-torch's kernels. slangpy/slangtorch.py makes a _Launcher for each number of threads and groups, and looks at the sizes once;
-// a _Launch, which kernel(...) gives, holds the arguments and passes them to the launcher without another look at names or sizes.
+// Launches of slang-torch's kernels. slangpy/slangtorch.py makes a _Launcher for each number of threads and groups, and checks the sizes
+// once. A _Launch, the result of kernel(...), holds the arguments and passes them to the launcher without another check of names or sizes.
 #include "calls/calls.h"
 
 #include <stddef.h>
 
 // A kernel with the sizes of its launches.
 typedef struct spyp_launcher {
-    PyObject_HEAD spyp_function *function; // its chain has the threads of a group
-    PyObject *names;                       // tuple of the parameters' names
+    PyObject_HEAD spyp_function *function; // the function, whose chain has the threads of a group
+    PyObject *names;                       // a tuple of the parameters' names
     uint32_t block[3], grid[3];
     spy_uint3 threads;
 } spyp_launcher;
 
-// A kernel with its arguments: the base of slangtorch.TorchLaunch.
+// A kernel with its arguments: the base class of slangtorch.TorchLaunch.
 typedef struct spyp_launch {
     PyObject_HEAD PyObject *kernel; // slangtorch.TorchKernel
-    PyObject *values;               // tuple of the arguments, one for each parameter
+    PyObject *values;               // a tuple of the arguments, one for each parameter
     bool launched;
 } spyp_launch;
 
@@ -33,7 +33,7 @@ static int spyp_launch_take(spyp_invocation *in, const spyp_launcher *l, PyObjec
     return 0;
 }
 
-// Returns 0, or -1 with an exception set.
+// Runs the kernel with the arguments `values`. Returns 0, or -1 with an exception set.
 static int spyp_launch_run(const spyp_launcher *l, PyObject *values) {
     spyp_function *f = l->function;
     spyp_device *d = f->module->device;
@@ -84,7 +84,8 @@ static inline bool spyp_launch_same(PyObject *object, const uint32_t sizes[3]) {
     return true;
 }
 
-// Returns the launcher of these sizes, a new reference: the kernel's last one, or what kernel._prepare() gives. NULL with an exception set.
+// Returns the launcher for these sizes, a new reference: the kernel's last launcher, or the result of kernel._prepare(). NULL with an
+// exception set.
 static PyObject *spyp_launcher_for(PyObject *kernel, PyObject *block, PyObject *grid) {
     PyObject *last = PyObject_GetAttr(kernel, spyp_s_last);
     if (!last) return NULL;
@@ -150,7 +151,7 @@ static PyObject *spyp_launch_raw(PyObject *self, PyObject *const *args, Py_ssize
     Py_RETURN_NONE;
 }
 
-// _Launch(kernel, values)
+// _Launch(kernel, values): the constructor.
 static PyObject *spyp_launch_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     SPYP_UNUSED(kwargs);
     if (PyTuple_Size(args) != 2 || !PyTuple_Check(PyTuple_GetItem(args, 1))) return PyErr_Format(PyExc_TypeError, "_Launch: expected a kernel and a tuple");
@@ -161,7 +162,7 @@ static PyObject *spyp_launch_new(PyTypeObject *type, PyObject *args, PyObject *k
     return (PyObject *)launch;
 }
 
-// Warns of a launch that was never made. Python runs it for classes of Python, as TorchLaunch is.
+// Warns of a launch that was never made. Python calls it for classes that are written in Python, as TorchLaunch is.
 static void spyp_launch_finalize(PyObject *self) {
     spyp_launch *launch = (spyp_launch *)(void *)self;
     PyObject *type, *value, *trace;
@@ -191,7 +192,7 @@ static void spyp_launch_dealloc(PyObject *self) {
 
 // >>launchers
 
-// _Launcher(function, names, block, grid)
+// _Launcher(function, names, block, grid): the constructor.
 static PyObject *spyp_launcher_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *function, *names;
     unsigned int b[3], g[3];

@@ -1,23 +1,23 @@
-// Calls of declared functions that are like an earlier one: same names, same classes of arguments, all of them tensors or numbers.
-// Only the tensors and numbers are put into the arguments of that call.
+// Calls of declared functions that are like an earlier call: same names, same classes of arguments, all of them tensors or numbers. The
+// tensors and numbers are put into the arguments of the earlier call.
 #include "calls/calls.h"
 
 #include <string.h>
 
-#define SPYP_QUICK_MOST 16 // arguments, with the result
+#define SPYP_QUICK_MOST 16 // most arguments of such a call, including the result
 
-// What the next call must be like, and its arguments. `object` is kept.
+// What an argument of the next call must be like, and where it goes. `object` is kept.
 typedef struct spyp_quick_item {
-    PyTypeObject *type; // Tensor, NDBuffer, float or int: these are never freed
-    size_t from;        // index of this argument in the array of objects that Python passes to the call
+    PyTypeObject *type; // Tensor, NDBuffer, float or int, which are never freed
+    size_t from;        // the index of this argument in the array of objects that Python passes to the call
 } spyp_quick_item;
 
 struct spyp_quick {
     Py_ssize_t n;    // arguments by position
     PyObject *names; // the tuple of the further arguments' names, kept, or NULL
-    size_t count;    // number of `args`
-    Py_ssize_t given; // index of `_result` among the objects; -1 means a new result
-    bool busy;       // a call uses `args`; another one within it goes the long way
+    size_t count;    // the number of `args`
+    Py_ssize_t given; // the index of `_result` among the objects; -1 means a new result
+    bool busy;       // a call uses `args`; a call within that call does not use this struct
     spyp_quick_item items[SPYP_QUICK_MOST];
     spy_arg args[SPYP_QUICK_MOST];
     spy_result value;
@@ -36,7 +36,8 @@ static bool spyp_quick_type(PyTypeObject *type, const spy_arg *arg) {
     return type == &PyLong_Type && arg->kind == SPY_ARG_KIND_INT && arg->dtype == SPY_DTYPE_INT32;
 }
 
-// Finds the object that an argument was made of, and notes it.
+// Stores the class and the index of the object that argument `k` was made of. Returns false if the object's class is no
+// class of quick calls.
 static bool spyp_quick_note(spyp_quick *quick, size_t k, size_t from, PyObject *object, const spy_arg *arg) {
     if (!spyp_quick_type(Py_TYPE(object), arg)) return false;
     quick->items[k].type = Py_TYPE(object);
@@ -76,14 +77,14 @@ void spyp_quick_learn(spyp_function *f, PyObject *const *args, Py_ssize_t n, PyO
         return;
     }
     quick->count = made->count;
-    quick->names = Py_XNewRef(names); // the arguments have its names
+    quick->names = Py_XNewRef(names); // `args` points into these names
     spyp_quick_free(f->quick);
     f->quick = quick;
 }
 
 // >>calling
 
-// Puts the objects into the arguments. Returns false if the call is another one.
+// Puts the objects into the arguments. Returns false if the call is of another form.
 static inline bool spyp_quick_take(const spyp_function *f, spyp_quick *quick, PyObject *const *args) {
     size_t count = quick->count - (quick->given < 0);
     for (size_t k = 0; k < count; k++) {
@@ -119,7 +120,7 @@ PyObject *spyp_declared_vectorcall(PyObject *self, PyObject *const *args, size_t
     list.count = quick->count;
     quick->value.tensor = NULL;
     quick->value.type = NULL;
-    quick->busy = true; // others may run while this one waits for the device
+    quick->busy = true; // other threads may run while this thread waits for the device
     if (SPYP_LIKELY(spyp_enter(d, "call") == 0)) {
         spyp_look_for_changes(d);
         bool good = spy_call(f->function, list) == SPY_OK;

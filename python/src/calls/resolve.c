@@ -40,17 +40,17 @@ static PyObject *spyp_resolution_repr(PyObject *self) {
 static PyMemberDef spyp_binding_members[] = {
     SPYP_FIELD("path", 0, "The parameter, or a field of it: 'x', 'light.color', '_result'."),
     SPYP_FIELD("type", 1, "The Slang type that each element of the call gets: 'float3', 'Light'."),
-    SPYP_FIELD("direction", 2, "Of the parameter: 'in', 'out' or 'inout'."),
-    SPYP_FIELD("argument", 3, "What came, for people: 'float tensor (100, 3)'."),
-    SPYP_FIELD("map", 4, "Argument dimension i is run over as dimension map[i] of the call."),
-    SPYP_FIELD("consumed_rank", 5, "Trailing dimensions of the argument that feed the type."),
-    SPYP_FIELD("depth", 6, "0: a parameter or '_result'; 1: their fields; and so on."),
+    SPYP_FIELD("direction", 2, "The parameter's direction: 'in', 'out' or 'inout'."),
+    SPYP_FIELD("argument", 3, "A description of the argument, such as 'float tensor (100, 3)'."),
+    SPYP_FIELD("map", 4, "The call's dimensions: dimension i of the argument is dimension map[i] of the call."),
+    SPYP_FIELD("consumed_rank", 5, "The number of trailing dimensions of the argument that feed the type."),
+    SPYP_FIELD("depth", 6, "0 for a parameter or '_result', 1 for their fields, and so on."),
     { NULL, 0, 0, 0, NULL },
 };
 
 static PyMemberDef spyp_resolution_members[] = {
     SPYP_FIELD("signature", 0, "The overload that was chosen: 'float3 scale(float3 v, float s)'."),
-    SPYP_FIELD("result_type", 1, "The Slang type of the function's result; 'void' when it has none."),
+    SPYP_FIELD("result_type", 1, "The Slang type of the function's result; 'void' if it returns nothing."),
     SPYP_FIELD("shape", 2, "The Shape of the call: the function runs once for each of its elements."),
     SPYP_FIELD("bindings", 3, "Each parameter that got an argument, followed by its fields, then '_result': a tuple of Bindings."),
     SPYP_FIELD("argument_types", 4, "The Slang types of the parameters that got an argument, without '_result': a tuple of str."),
@@ -66,8 +66,8 @@ static PyMemberDef spyp_resolution_members[] = {
         { Py_tp_members, members },                                                     \
         { 0, NULL },                                                                    \
     }
-SPYP_RECORD_SLOTS(spyp_binding, "One parameter of a call, or a field of one, and what it got.", spyp_binding_repr, spyp_binding_members);
-SPYP_RECORD_SLOTS(spyp_resolution, "What a call would be: overload, types, mapping, shape. See Function.resolve().", spyp_resolution_repr,
+SPYP_RECORD_SLOTS(spyp_binding, "A parameter of a call, or a field of one, and the argument that it gets.", spyp_binding_repr, spyp_binding_members);
+SPYP_RECORD_SLOTS(spyp_resolution, "The form of a call: overload, types, mapping, shape. See Function.resolve().", spyp_resolution_repr,
                   spyp_resolution_members);
 static PyType_Spec spyp_binding_spec = {
     "slangpy._slangpy.Binding", sizeof(spyp_record), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
@@ -142,8 +142,8 @@ PyObject *spyp_resolution_make(const spy_resolution *r) {
 int spyp_resolve_ready(PyObject *module) {
     static PyMethodDef methods[] = {
         { "resolve", SPYP_FUNC(spyp_function_resolve), METH_VARARGS | METH_KEYWORDS,
-          "resolve(*args, **kwargs): how a call with these arguments is understood, as a Resolution. No kernel is compiled and "
-          "nothing runs; errors are those of the call." },
+          "resolve(*args, **kwargs): the Resolution of a call with these arguments. No kernel is compiled and nothing runs; errors are "
+          "those of the call." },
         { NULL, NULL, 0, NULL },
     };
     spyp.binding = spyp_type_add(module, &spyp_binding_spec, NULL);

@@ -27,7 +27,7 @@ void spyp_drop_tensor(const spyp_device *d, spy_tensor *tensor) {
 }
 
 void spyp_call_end(spyp_call *call) {
-    // No Python object owns it.
+    // No Python object owns this tensor.
     for (spyp_back *back = call->backs; back; back = back->next)
         spyp_drop_tensor(call->function->module->device, back->result.tensor);
     if (call->borrows) spyp_foreign_return(call);

@@ -1,4 +1,4 @@
-// A Python value as an argument of a call, what comes back, and memory that is shared with other libraries.
+// Converts a Python value to an argument of a call, takes new values back, and shares memory with other libraries.
 #ifndef SPYP_CONVERSION_H
 #define SPYP_CONVERSION_H
 
@@ -8,23 +8,22 @@
 
 #define SPYP_NO_PARAMETER PY_SSIZE_T_MAX // the position of results and globals, which no parameter takes
 
-// A value that a call gets and may change. It lies in the arena, with everything that it points to.
+// A value that a call gets and may change. It lies in the arena, with all data that it points to.
 typedef struct spyp_part {
-    // The value before the call (of a dict, its items); the arena or the caller keeps it.
+    // The value before the call, or the items of a dict; the arena or the caller keeps it.
     PyObject *value;
-    // The result of a number or array of numbers; NULL means that the call changes other values in place.
+    // The changed numbers; NULL means that the call changes the value in place.
     struct spyp_back *back;
-    struct spyp_part *parts; // one for each item of a dict, in its order; NULL means that the value is no dict
-    Py_ssize_t count;        // number of `parts`
+    struct spyp_part *parts; // one part for each item of a dict, in its order; NULL means that the value is not a dict
+    Py_ssize_t count;        // the number of `parts`
 } spyp_part;
 
-// The place where a changed number or array of numbers comes back: `result`, or floats in the arena if `host`
-// is set.
+// The changed value of a number or array of numbers: `result`, or floats in the arena if `host` is set.
 typedef struct spyp_back {
     spy_result result;
-    void *host;         // numbers that the call may change, or NULL
-    const void *before; // copy of `host` from before the call
-    size_t size_bytes; // bytes of `host`
+    void *host;         // the numbers that the call may change, or NULL
+    const void *before; // a copy of `host` from before the call
+    size_t size_bytes; // the bytes of `host`
     spy_dtype dtype;
     spy_shape shape;
     struct spyp_back *next;
@@ -48,13 +47,13 @@ typedef struct spyp_step {
 // The state of one call while its arguments are converted and until its results are given.
 typedef struct spyp_call {
     spyp_function *function;
-    const char *name;      // name of the argument that is being converted; NULL means that it is given by position
-    Py_ssize_t position;   // position of that argument, from 0; -1 means the bound instance
+    const char *name;      // the name of the argument that is being converted; NULL means that it is given by position
+    Py_ssize_t position;   // the position of that argument, from 0; -1 means the bound instance
     const spyp_step *step; // the part of that argument that is being converted; NULL means all of it
-    const char *global;    // path of the global or constant that is being converted; NULL means that it is an argument
+    const char *global;    // the path of the global or constant that is being converted; NULL means that it is an argument
     spyp_arena arena;
     spyp_update *updates, **last_update;
-    spyp_back *backs; // list of all, so that each tensor in them is released
+    spyp_back *backs; // a list of all spyp_back of the call, so that each tensor in them is released
     bool drops;       // plain values within the dict that is being converted do not come back
     bool result;      // the value of `_result` is being converted
     bool foreign;     // the error that is set was raised by the user's own code
@@ -67,10 +66,10 @@ typedef struct spyp_call {
     uint32_t stream_count;
     // DLPack functions of the first array's library; NULL means that it has none for C.
     const struct spyp_dl_exchange *library;
-    // Without them: function(DLPack producer) that makes an array of the library, or NULL; borrowed.
+    // Function(DLPack producer) that makes an array of the library, used if it has no DLPack functions for C; or NULL; borrowed.
     PyObject *wrap;
     bool host_torch; // an argument is a tensor of torch on the CPU: the result is one, too
-    bool diverts;    // slangpy.autograd makes the call if this device cannot read a tensor of torch where it lies
+    bool diverts;    // slangpy.autograd makes the call if this device cannot read a torch tensor in its memory
 } spyp_call;
 
 // >>argument.c
@@ -83,7 +82,7 @@ void spyp_drop_tensor(const spyp_device *d, spy_tensor *tensor);
 // Converts one kind of Python values to arguments. `convert` fills *arg, except for its name,
 // which the caller sets. It returns 0, or -1 with an exception set.
 typedef struct spyp_converter {
-    const char *kind; // for messages
+    const char *kind; // the name of the kind of values, for messages
     int (*convert)(spyp_call *call, PyObject *object, spy_arg *arg);
 } spyp_converter;
 // Returns the converter for an object whose class is not in f->seen, and adds it there. NULL with an
@@ -98,8 +97,7 @@ int spyp_call_update(spyp_call *call, PyObject *object, PyObject **place, const 
 // user's code stay as they are.
 void spyp_error_prefix(spyp_call *call, const char *format, ...);
 
-// Converts one argument, or one part of it, without counting the depth. Returns 0, or -1 with an exception
-// set.
+// Converts one argument, or one part of it, without counting the depth of recursion. Returns 0, or -1 with an exception set.
 static inline int spyp_convert_here(spyp_call *call, PyObject *object, const char *name, spy_arg *arg) {
     spyp_function *f = call->function;
     const PyTypeObject *type = Py_TYPE(object);
@@ -120,7 +118,7 @@ const spyp_converter *spyp_converter_of(PyObject *object); // NULL with TypeErro
 void spyp_input_only(spy_arg *arg); // forbids the call to write into host arrays of the argument
 // Raises an OverflowError for an int that fits no type; always returns -1.
 int spyp_int_error(PyObject *number);
-// Lets a field that is a plain value be one of an out or inout struct, whose new value is dropped.
+// Lets a field that is a plain value be an out or inout argument, whose new value is dropped.
 void spyp_drop_changes(spy_arg *arg);
 // Lets a number, a vector or a matrix be an out or inout argument of a plain call: it goes in, and what the
 // function writes is dropped.
@@ -129,8 +127,8 @@ void spyp_drop_written(const spyp_call *call, PyObject *object, spy_arg *arg);
 // exception set.
 int spyp_array_write_back(spyp_call *call, const spyp_host_array *array);
 int spyp_apply_map(spyp_call *call, PyObject *map, spy_arg *arg);
-// Returns the converter for a value of a class that users have registered. NULL without an exception: its
-// class is not registered.
+// Returns the converter for a value of a class that users have registered. NULL without an exception means that its class is not
+// registered.
 const spyp_converter *spyp_extension_converter(PyObject *object);
 
 // >>structs.c
@@ -152,8 +150,8 @@ PyObject *spyp_function_new(spyp_module *module, spy_function *function, PyObjec
 #define SPYP_TRAIT_TENSORS 64u // has a parameter that takes a tensor whole: Tensor<T, D>, IRWTensor<T, D> ...
 #define SPYP_TRAIT_CHANGES 4u // has out or inout parameters, or changes its instance
 bool spyp_function_is(spyp_function *function, unsigned int trait);
-// Returns the number of parameters of the overload that has most, the instance of a method included unless
-// one is bound, or -1 if they are not known.
+// Returns the number of parameters of the overload that has most, including the instance of a method unless one is bound. Returns -1 if the
+// parameters are not known.
 int spyp_parameter_count(spyp_function *function);
 // Returns whether a parameter is a pointer, which may only be read though its type says that it is written.
 bool spyp_takes_pointers(spyp_function *function);
@@ -181,9 +179,8 @@ const char *spyp_argument_name(spyp_function *function, Py_ssize_t position);
 // Returns the name of an overload's parameter by its position, or NULL. Without `bound` a method's first one is
 // "this".
 const char *spyp_parameter_name(const spy_decl *decl, bool bound, Py_ssize_t position);
-// Returns the types that the overloads have for a parameter as new text: "int or float3". The parameter is
-// found by its name, or else by its position. NULL without an exception: the types are not known. Keeps an
-// exception that is set.
+// Returns the types that the overloads have for a parameter as new text: "int or float3". The parameter is found by its name, or by its
+// position if it has no name. NULL without an exception means that the types are not known. Keeps an exception that is set.
 PyObject *spyp_argument_types(spyp_function *function, const char *name, Py_ssize_t position);
 // Returns the entry that `dict` has for the name of the parameter at a position, borrowed, or NULL. A bound
 // instance is not counted.
@@ -192,7 +189,7 @@ PyObject *spyp_find_named(spyp_function *function, Py_ssize_t position, PyObject
 int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *what);
 
 // >>references.c: generators, references and packed arguments
-const spyp_converter *spyp_values_converter(PyObject *object); // NULL means that the object is of no such class
+const spyp_converter *spyp_values_converter(PyObject *object); // NULL means that the object's class is none of this file's
 // Converts a value that comes back after the call, and describes it in *part. Numbers and arrays of numbers
 // come back as new values, dicts field by field; other values are changed in place.
 int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part *part);
@@ -232,14 +229,13 @@ int spyp_convert_pair_result(spyp_call *call, PyObject *pair, spy_arg *arg);
 int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out);
 // Returns back->host as nested lists, or as a vector or matrix if `like` is one. A new reference.
 PyObject *spyp_host_back_value(const spyp_back *back, PyObject *like);
-// Returns a result and its gradient as a Tensor with a gradient, or as a DiffPair. Takes over both
-// references. If one is NULL, an exception is set.
+// Returns a result and its gradient as a Tensor with a gradient, or as a DiffPair. Takes over both references. An exception is set if one
+// of them is NULL.
 PyObject *spyp_pair_give(PyObject *primal, PyObject *grad);
 int spyp_gradient_ready(PyObject *module);
 
 // >>streams.c: streams of CUDA
-// Parses a stream, given as an int (0: CUDA's default stream) or as an object that has one. Returns -1 with
-// an exception set.
+// Parses a stream, given as an int (0 means CUDA's default stream) or as an object that has a stream. Returns -1 with an exception set.
 int spyp_stream_parse(PyObject *object, void **stream);
 // Call these before and after work that goes to `stream`; the device's own stream continues after that work.
 // They do nothing if `stream` is NULL. Call them inside the device.
@@ -252,7 +248,7 @@ int spyp_stream_follow(spyp_device *device);
 struct spyp_dl_versioned;
 // Order the streams of other libraries with the device's own, when the device is entered and left. See
 // spyp_above.
-int spyp_stream_enter(spyp_device *device); // after an error it has left the device and returns -1
+int spyp_stream_enter(spyp_device *device); // after an error the device has been left, and it returns -1
 void spyp_stream_leave(spyp_device *device);
 // Converts an array in CUDA memory. Returns 1, or 0 if its memory is not CUDA's or the device is not, or -1
 // with an exception set.
@@ -263,15 +259,14 @@ int spyp_requires_gradient(PyObject *object);
 // cannot.
 struct spyp_dl_tensor;
 int spyp_torch_view(PyObject *object, struct spyp_dl_tensor *out);
-// Makes a Tensor over the memory of such an array. NULL without an exception: it is no such array. `dtype` is
-// None, or the element type that its numbers are seen as. If `reads` is true, the tensor is only read, and
-// the array may be read-only.
+// Makes a Tensor over the memory of an array in CUDA memory. NULL without an exception means that the object is no such array. `dtype` is
+// None, or the element type that its numbers are seen as. If `reads` is true, the tensor is only read, and the array may be read-only.
 PyObject *spyp_foreign_tensor(PyTypeObject *type, spyp_device *device, PyObject *object, PyObject *dtype, bool reads, const char *what);
 // Call these before and after the work of a call, inside the device. They order it with the streams of the
 // arrays' libraries. `own` is the stream of the call.
 spy_status spyp_foreign_begin(const spyp_call *call, void *own);
 spy_status spyp_foreign_end(const spyp_call *call, void *own);
-void spyp_foreign_return(spyp_call *call); // the call's arrays are not used any more
+void spyp_foreign_return(spyp_call *call); // ends the use of the call's arrays
 // Adds the objects that a recorded call uses to a list, with leases for the streams of other libraries.
 // Returns -1 with an exception set.
 int spyp_foreign_keep(const spyp_call *call, PyObject *list, PyObject *objects);
@@ -279,16 +274,16 @@ void spyp_imports_drop(spyp_device *device); // releases the tensors over arrays
 // Asks a library for the CUDA stream that the calling thread works in. `type` is the class of its arrays.
 // Returns 1, or 0 if the library has no DLPack functions for C, or -1 with an exception set.
 int spyp_work_stream_of(PyTypeObject *type, int device, void **stream);
-// Makes a lease of memory that this device and another library use. As long as the lease lives, `object` is
-// kept, and `stream` (NULL: it is not known) is ordered with the device's work.
+// Makes a lease of memory that this device and another library use. As long as the lease lives, `object` is kept, and `stream` (NULL means
+// not known) is ordered with the device's work.
 PyObject *spyp_lease_make(spyp_device *device, void *stream, PyObject *object);
 // Ends a lease. The device uses the memory again after the work that is in the lease's stream. Takes over the
 // reference.
 void spyp_lease_end(PyObject *lease);
-// Returns a tensor as an array of the library whose arrays the call got, or else as it is. Takes over the
-// reference. Call it outside the device.
+// Returns a tensor as an array of the library whose arrays the call got, or as it is if there is none. Takes over the reference. Call it
+// outside the device.
 PyObject *spyp_foreign_give(const spyp_call *call, PyObject *tensor);
-// Returns what spyp_export_result() has made as an array of that library, or NULL with an exception set. Call it outside the device.
+// Returns the export of spyp_export_result() as an array of the library, or NULL with an exception set. Call it outside the device.
 PyObject *spyp_foreign_take(const spyp_call *call, struct spyp_dl_versioned *result);
 int spyp_foreign_ready(PyObject *module);
 
@@ -296,8 +291,9 @@ int spyp_foreign_ready(PyObject *module);
 int spyp_export_ready(PyObject *module);
 // Makes a DLPack export of a tensor's CUDA memory for use in `stream`. Returns NULL with an exception set.
 struct spyp_dl_versioned *spyp_export_shared(spyp_tensor *tensor, void *stream);
-// Makes an export of a new result, without a Tensor, if the device's work goes to `stream`, the other library's, and the elements are scalars.
-// It then owns the result. NULL without an exception: it cannot, and the caller still owns it. Call it inside the device.
+// Makes an export of a new result, without a Tensor, if the device's work goes to `stream`, the other library's stream, and the elements
+// are scalars. The export then owns the result. NULL without an exception means that no such export is possible, and the caller still owns
+// the result. Call it inside the device.
 struct spyp_dl_versioned *spyp_export_result(spyp_device *device, spy_tensor *result, void *stream);
 
 #endif // SPYP_CONVERSION_H

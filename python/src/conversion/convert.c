@@ -87,7 +87,7 @@ static int spyp_convert_address(spyp_call *call, PyObject *object, spy_arg *arg)
 // run code of the user, which may change the lists.
 typedef struct spyp_listing {
     spy_shape shape;
-    uint64_t *data; // `count` numbers of 8 bytes: float64 if `floats` is set, else int64
+    uint64_t *data; // `count` numbers of 8 bytes: float64 if `floats` is set, otherwise int64
     size_t count, room;
     bool floats, wide; // wide: no integer type holds all the integers, so they are stored as floats
     int64_t least;
@@ -313,7 +313,7 @@ static bool spyp_is_element(PyObject *item) {
            PyObject_TypeCheck(item, spyp.texture) || PyObject_TypeCheck(item, spyp.sampler);
 }
 
-// Converts a list of such items as a struct without names of fields.
+// Converts a list of buffers, textures, samplers or pairs as a struct without names of fields.
 static int spyp_convert_tensors(spyp_call *call, PyObject *tensors, spy_arg *arg) {
     Py_ssize_t n = PyTuple_Size(tensors);
     spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + 1) * sizeof *items);
@@ -477,8 +477,8 @@ static int spyp_convert_array_scalar(const spyp_host_array *array, spy_arg *arg)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-// Converts an array of host memory for a parameter that takes a tensor whole: a tensor with a copy of it,
-// which is copied back if the function may write it.
+// Converts an array of host memory for a parameter that takes a tensor whole. The argument is a tensor with a copy of the array, which is
+// copied back if the function may write it.
 static int spyp_convert_whole(spyp_call *call, PyObject *object, bool writes, spy_arg *arg) {
     PyObject *made = PyObject_CallMethod((PyObject *)spyp.tensor, "from_numpy", "OO", (PyObject *)call->function->module->device, object);
     PyObject *tensor = spyp_arena_kept(&call->arena, made);
@@ -556,7 +556,7 @@ const spyp_converter *spyp_converter_of(PyObject *object) {
     if (PyObject_TypeCheck(object, spyp.sampler)) return &spyp_converter_table[SAMPLER];
     if (spyp_math_view(object, &info)) return &spyp_converter_table[MATH];
     if ((own = spyp_values_converter(object))) return own;
-    bool class_itself = PyType_Check(object); // a class has its instances' methods as attributes
+    bool class_itself = PyType_Check(object); // an object that is a class has the methods of its instances as attributes
     if (!class_itself && PyObject_HasAttr(object, spyp.s_get_this)) return &spyp_converter_table[THIS];
     if (PyLong_Check(object)) return &spyp_converter_table[INT];
     if (PyFloat_Check(object)) return &spyp_converter_table[FLOAT];
@@ -581,7 +581,7 @@ static int spyp_convert_extension(spyp_call *call, PyObject *object, spy_arg *ar
     PyObject *value = function              ? spyp_registered_call(function, object)
                       : PyErr_Occurred()    ? NULL
                                             : spyp_extension_value(object);
-    // The class is not registered any more.
+    // The class is no longer registered.
     if (!value && !PyErr_Occurred())
         PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object));
     value = spyp_arena_kept(&call->arena, value);
@@ -612,7 +612,7 @@ int spyp_array_write_back(spyp_call *call, const spyp_host_array *array) {
 
 // >>map()
 
-// Applies the entries of a dict to a struct's fields, by their names; that of "$type" is the struct's type.
+// Applies the entries of a dict to a struct's fields by name; the entry "$type" is the struct's type.
 static int spyp_map_fields(spyp_call *call, PyObject *map, spy_arg *arg) {
     union { // the fields lie in the arena, so they may be written
         const spy_arg *in;

@@ -20,16 +20,16 @@ typedef struct spyp_export {
     } managed;
     int64_t shape[SPYP_EXPORT_RANK], strides[SPYP_EXPORT_RANK];
     PyObject *lease; // lease of the tensor whose memory is shared; NULL means that the export has a copy, or owns a tensor
-    // A result that only the other library has, and its device, which is kept; see spyp_export_result(). NULL: none.
+    // A result that only the other library uses, and its device, which is kept; see spyp_export_result(). NULL for other exports.
     spy_tensor *owned;
     spyp_device *device;
-    void *stream; // in which the other library uses it
+    void *stream; // stream in which the other library uses the memory
 } spyp_export;
 
 // Gives the memory of a result back to the device.
 static void spyp_export_return(spyp_export *e) {
     spyp_device *d = e->device;
-    if (e->stream == d->stream || !d->device || d->fork_count != spyp.fork_count) { // work that uses it later is in the same stream
+    if (e->stream == d->stream || !d->device || d->fork_count != spyp.fork_count) { // later work that uses the memory is in the same stream
         spyp_drop_tensor(d, e->owned);
     } else {
         PyObject *tensor = spyp_tensor_make(spyp.tensor, d, e->owned, NULL), *lease = tensor ? spyp_lease_make(d, e->stream, tensor) : NULL;
@@ -102,7 +102,7 @@ static int spyp_export_describe(spyp_tensor *t, const spy_tensor_info *info, spy
     spy_dtype dtype = base ? base->dtype : info->dtype;
     if (dtype == SPY_DTYPE_DEFAULT) {
         PyErr_Format(PyExc_BufferError,
-                     "__dlpack__: elements of %s have no form in DLPack; to_numpy() gives a structured array",
+                     "__dlpack__: elements of %s have no form in DLPack; to_numpy(structured=True) gives an array with the fields",
                      info->type);
         return -1;
     }
@@ -131,7 +131,7 @@ static int spyp_export_place(spyp_tensor *t, const spy_tensor_info *info, spyp_e
     size_t item = tensor->dtype.bits / 8u, each = 1;
     for (int32_t i = (int32_t)info->shape.rank; i < tensor->ndim; i++) each *= (size_t)e->shape[i];
     if (info->element_size_bytes != each * item) {
-        PyErr_Format(PyExc_BufferError, "__dlpack__: elements of %s have gaps in the device's memory; to_numpy() gives them without", info->type);
+        PyErr_Format(PyExc_BufferError, "__dlpack__: elements of %s have gaps in the device's memory; to_numpy(structured=True) gives them without", info->type);
         return -1;
     }
     for (uint32_t i = 0; i < info->shape.rank; i++) e->strides[i] = info->strides.dims[i] * (int64_t)each;
@@ -194,8 +194,8 @@ static spyp_export *spyp_export_make(spyp_tensor *t, bool versioned) {
     return NULL;
 }
 
-// Makes an export of the tensor's own memory. Work in `stream` (NULL: it is not known) begins after the
-// device's work so far. Call it outside the device.
+// Makes an export of the tensor's own memory. Work in `stream` (NULL means not known) begins after the device's work so far. Call it
+// outside the device.
 static spyp_export *spyp_export_share(spyp_tensor *t, bool versioned, void *stream) {
     spyp_dl_tensor *tensor;
     spyp_export *e = NULL;
@@ -247,7 +247,7 @@ spyp_dl_versioned *spyp_export_result(spyp_device *d, spy_tensor *result, void *
     return &e->managed.versioned;
 }
 
-// Returns what the arguments ask for: 1 the memory itself, 0 a copy in host memory, 2 a copy on the device,
+// Returns the kind of export that the arguments ask for: 1 for the memory itself, 0 for a copy in host memory, 2 for a copy on the device,
 // or -1 with an exception set.
 static int spyp_export_check(const spyp_device *d, PyObject *stream, PyObject *device, PyObject *copy) {
     int here = d->cuda >= 0 ? SPYP_DL_CUDA : SPYP_DL_CPU, number = d->cuda >= 0 ? d->cuda : 0, type = here, id = number;
@@ -360,7 +360,7 @@ static PyObject *spyp_interface_make(spyp_tensor *t) {
     return dict;
 }
 
-// Raises an AttributeError if the tensor has no such interface, so that hasattr() is False.
+// Returns the tensor's __cuda_array_interface__. Raises an AttributeError if the tensor has none, so that hasattr() is False.
 static PyObject *spyp_tensor_interface(PyObject *self, void *ignored) {
     spyp_tensor *t = (spyp_tensor *)self;
     SPYP_UNUSED(ignored);
@@ -384,7 +384,7 @@ static PyObject *spyp_tensor_array(PyObject *self, PyObject *args, PyObject *kwa
         return PyErr_Format(
             spyp.value_error,
             "__array__: argument 'copy': expected True or None: device memory is always copied");
-    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)self);
+    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)self, true);
     if (!array || dtype == Py_None) return array;
     PyObject *converted = PyObject_CallMethod(array, "astype", "O", dtype);
     Py_DECREF(array);
@@ -436,12 +436,11 @@ static PyMethodDef spyp_export_methods[] = {
     { "__array__", SPYP_FUNC(spyp_tensor_array), METH_VARARGS | METH_KEYWORDS,
       "__array__(dtype=None, copy=None): as to_numpy(), for numpy.asarray(tensor). Waits." },
     { "to_torch", spyp_tensor_to_torch, METH_NOARGS,
-      "to_torch(): a torch tensor over the same memory, where the device is CUDA's; else one on the CPU with a copy of the contents: "
-      "waits. ImportError without torch." },
-    { "torch", spyp_tensor_to_torch, METH_NOARGS, "torch(): as to_torch()." },
+      "to_torch(): a torch tensor over the same memory if the device is CUDA's; otherwise one on the CPU with a copy of the contents, "
+      "for which the call waits. ImportError without torch." },
+    { "torch", spyp_tensor_to_torch, METH_NOARGS, "torch(): the same as to_torch()." },
     { "uniforms", spyp_tensor_uniforms, METH_NOARGS,
-      "uniforms(): a dict of shape, strides and offset; as a value for dispatch(vars=...) it is the "
-      "tensor." },
+      "uniforms(): a dict of shape, strides and offset, which stands for the tensor in dispatch(vars=...)." },
     { "load_from_image", SPYP_FUNC(spyp_tensor_load_image), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
       "load_from_image(device, path, flip_y=False, linearize=False, scale=1.0, offset=0.0, grayscale=False): "
       "an image file as a (height, "
@@ -449,7 +448,7 @@ static PyMethodDef spyp_export_methods[] = {
     { NULL, NULL, 0, NULL },
 };
 
-// _is_static(struct, name) tells instances.py whether a struct's method has no `this`.
+// _is_static(struct, name) tells instances.py whether a struct's method is static.
 static PyObject *spyp_is_static(PyObject *self, PyObject *args) {
     PyObject *struct_type, *found = NULL;
     const char *name;
@@ -467,14 +466,14 @@ static PyObject *spyp_is_static(PyObject *self, PyObject *args) {
 
 static PyMethodDef spyp_export_functions[] = {
     { "_is_static", spyp_is_static, METH_VARARGS,
-      "_is_static(struct, name): whether the method has no `this`." },
+      "_is_static(struct, name): whether a method is static." },
     { NULL, NULL, 0, NULL },
 };
 
 int spyp_export_ready(PyObject *module) {
     static PyGetSetDef storage = { "storage", spyp_tensor_storage, NULL,
-                                   "The tensor's memory as a Buffer of bytes: the same memory, and for a view all that it is part of, so that "
-                                   "views share one storage; `offset` is the view's place in it.",
+                                   "The tensor's memory as a Buffer of bytes. For a view it is all the memory that the view is part "
+                                   "of, so that views share one storage; `offset` is the view's position in it.",
                                    NULL };
     static PyGetSetDef interface = { "__cuda_array_interface__", spyp_tensor_interface, NULL,
                                      "The tensor's memory as other CUDA libraries find it, version 3, with the stream that its work goes to. "

@@ -10,7 +10,7 @@
 
 // >>libraries
 
-// What is known about one class of arrays: how to ask its library.
+// One class of arrays, and the functions by which its library is asked.
 typedef struct spyp_producer {
     PyTypeObject *type;          // the class; NULL means that the entry is free
     const spyp_dl_exchange *api; // DLPack functions for C; NULL means that the array is asked through its attributes
@@ -19,7 +19,7 @@ typedef struct spyp_producer {
     PyObject *wrap; // function(DLPack producer) that makes an array of the library, or NULL
     // Descriptor of the property requires_grad if `api` is set and the class has it, or NULL.
     PyObject *requires_grad;
-    descrgetfunc get; // getter of `requires_grad`: it runs at each call, so no name is looked up
+    descrgetfunc get; // getter of `requires_grad`, stored so that no name is looked up at each call
 } spyp_producer;
 
 #define SPYP_PRODUCERS 16
@@ -58,7 +58,7 @@ static int spyp_ask_library(spyp_producer *p) {
     return wrap ? 0 : -1;
 }
 
-// Finds the functions for a class of arrays. spyp_producers keeps the answer until another class replaces it.
+// Finds the functions for a class of arrays. spyp_producers keeps them until another class replaces the entry.
 static int spyp_meet_producer(PyTypeObject *type, spyp_producer *out) {
     static uint32_t turn;
     spyp_producer p = { (PyTypeObject *)Py_NewRef((PyObject *)type), spyp_find_exchange(type), NULL, NULL, NULL, NULL };
@@ -109,7 +109,7 @@ static int spyp_add_stream(spyp_call *call, void *stream) {
     return 0;
 }
 
-// Asks a library for the stream that it works in now.
+// Asks a library for its current stream.
 static int spyp_ask_stream(const spyp_producer *p, int device, void **stream) {
     *stream = SPY_CUDA_STREAM_LEGACY;
     if (p->api && p->api->work_stream(SPYP_DL_CUDA, device, stream) != 0) return -1;
@@ -324,7 +324,7 @@ typedef struct spyp_import {
 
 typedef struct spyp_imports {
     spyp_import items[SPYP_IMPORTS];
-    // turn: chooses the entry to replace. users: running calls that may use the tensors.
+    // turn: chooses the entry that is replaced next. users: running calls that may use the tensors.
     uint32_t turn, users;
     spy_tensor **dropped; // tensors that are not in `items`; released when there are no users
     size_t dropped_count, dropped_room;
@@ -422,7 +422,7 @@ static int spyp_borrow_imports(spyp_call *call, spyp_device *d) {
 
 // >>asking an array
 
-// Raises a TypeError with the text of the exception that a library raised for an array.
+// Raises a TypeError with the text of the exception that a library has raised for an array.
 static int spyp_unsupported_by(void) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -435,8 +435,7 @@ static int spyp_unsupported_by(void) {
     return -1;
 }
 
-// Returns the device's stream as DLPack and the array interface number streams. They have no stream 0. NULL
-// with an exception set.
+// Returns the device's stream in the numbers of DLPack and the array interface, which have no stream 0. NULL with an exception set.
 static PyObject *spyp_own_stream(spyp_device *d) {
     if (spyp_enter(d, "CUDA array") < 0) return NULL;
     void *stream = spy_cuda_get_stream(d->device);
@@ -463,8 +462,8 @@ static int spyp_see_dlpack(spyp_device *d, PyObject *object, spyp_seen_array *se
     return hold ? 1 : -1;
 }
 
-// Returns 1 if the object has an array in CUDA memory, and the GPU's number, or -1 for the number if the
-// object does not say it. Returns 0 if it has none, and -1 with an exception set.
+// Returns 1 if the object has an array in CUDA memory, and the GPU's number, or -1 for the number if the object does not tell it. Returns 0
+// for other objects, and -1 with an exception set.
 static int spyp_has_cuda_memory(PyObject *object, bool *dlpack, int *number) {
     *dlpack = false;
     *number = -1;
@@ -485,8 +484,8 @@ static int spyp_has_cuda_memory(PyObject *object, bool *dlpack, int *number) {
     return PyObject_HasAttr(object, spyp.s_cuda_array);
 }
 
-// Describes an array by its attributes: *seen, a new reference to what keeps its memory, and the stream that
-// its library works in. Returns 1, or 0 if it is not in CUDA memory, or -1 with an exception set.
+// Describes an array by its attributes: *seen, a new reference to the object that keeps its memory, and the library's current stream.
+// Returns 1, or 0 if it is not in CUDA memory, or -1 with an exception set.
 static int spyp_see_attributes(spyp_device *d, const spyp_producer *p, PyObject *object, spyp_seen_array *seen, PyObject **keeper,
                                void **stream) {
     bool dlpack;
@@ -605,12 +604,12 @@ int spyp_foreign_convert(spyp_call *call, PyObject *object, spy_arg *arg) {
 
 // >>leases: memory that the device and another library use
 
-// One lease; see spyp_lease_make().
+// A lease of memory that the device and another library use; see spyp_lease_make().
 typedef struct spyp_lease {
     PyObject_HEAD
     spyp_device *device;
     void *stream; // CUDA stream in which the other library uses the memory; NULL if not known
-    bool counted; // the stream is counted in device->shared
+    bool counted; // the stream has been counted in device->shared
     PyObject *object;
 } spyp_lease;
 
@@ -656,8 +655,7 @@ PyObject *spyp_lease_make(spyp_device *d, void *stream, PyObject *object) {
     return (PyObject *)lease;
 }
 
-// The thread that enters the device next orders the device's work after the lease's stream. Then the memory
-// can be used again.
+// The device's work is ordered after the lease's stream when a thread enters the device next. Then the memory can be used again.
 void spyp_lease_end(PyObject *lease) {
     spyp_device *d = ((spyp_lease *)lease)->device;
     if (d->device && d->fork_count == spyp.fork_count) {

@@ -73,7 +73,7 @@ int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     const bool number = arg->kind == SPY_ARG_KIND_BOOL || arg->kind == SPY_ARG_KIND_INT ||
                         arg->kind == SPY_ARG_KIND_UINT || arg->kind == SPY_ARG_KIND_FLOAT;
     if (!number && (arg->kind != SPY_ARG_KIND_ARRAY || arg->direction != SPY_DIRECTION_DEFAULT))
-        return 0; // the call changes the value in place
+        return 0; // the call changes this value in place
     spyp_back *back = (spyp_back *)spyp_arena_take(&call->arena, sizeof *back);
     if (!back) return -1;
     memset(back, 0, offsetof(spyp_back, result) + offsetof(spy_result, data));
@@ -96,8 +96,7 @@ int spyp_make_host_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     if (!back->before) return -1;
     back->host = copy;
     back->size_bytes = count * spy_dtype_size_bytes(back->dtype);
-    // The gradient of an input is an output of the backward call, whatever the pair holds: floatDiffPair(x)
-    // begins with 1.
+    // The gradient of an input is an output of the backward call, so the pair's own gradient is ignored: floatDiffPair(x) begins with 1.
     if (call->mode == SPY_CALL_MODE_BACKWARD && !spyp_may_change(call)) memset(copy, 0, back->size_bytes);
     back->next = call->backs;
     call->backs = back;
@@ -150,7 +149,7 @@ static bool spyp_is_replaced(PyObject *value) {
            PyTuple_Check(value) || spyp_math_view(value, &info);
 }
 
-// Converts a primal as an argument of its own. A backward call does not change it.
+// Converts a pair's primal as a separate argument. A backward call does not change it.
 static int spyp_convert_primal(spyp_call *call, spyp_pair_object *pair, PyObject *primal, spy_arg *arg) {
     if (primal == Py_None) return spyp_convert_out(call, (PyObject *)pair, &pair->primal, primal, arg);
     if (call->mode == SPY_CALL_MODE_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES))
@@ -168,7 +167,7 @@ static int spyp_convert_gradient(spyp_call *call, PyObject *grad, spy_arg *arg, 
     return status;
 }
 
-// Joins a primal and its gradient to one argument.
+// Joins a primal and its gradient into one argument.
 static int spyp_join(spyp_call *call, const spy_arg *primal, const spy_arg *grad, spy_arg *arg) {
     spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, 2 * sizeof *items);
     if (!items) return -1;
@@ -198,8 +197,7 @@ static int spyp_pair_field(spyp_call *call, PyObject *primal, PyObject *grad, sp
     return spyp_join(call, &value, &gradient, arg);
 }
 
-// `items` is a dict's (key, value, key, value ...). Returns the index of the pair whose key equals `key`, or
-// -1 when no pair has it.
+// Returns the index of the key that equals `key` in `items`, which are a dict's (key, value, key, value ...), or -1 if no key does.
 static Py_ssize_t spyp_key_position(PyObject *items, PyObject *key) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(items) / 2; i++) {
         PyObject *other = PyTuple_GetItem(items, 2 * i);
@@ -355,7 +353,7 @@ static spy_module *spyp_tensor_module(spyp_tensor *t) {
     return t->module ? ((spyp_module *)t->module)->module : NULL;
 }
 
-// Makes a gradient for the tensor's elements, all zero.
+// Makes a gradient of zeros for the tensor's elements.
 static PyObject *spyp_gradient_new(spyp_tensor *t) {
     spy_tensor *grad = NULL;
     if (spyp_enter(t->device, "Tensor.with_grads") < 0) return NULL;
@@ -380,8 +378,7 @@ static int spyp_tensor_fill_number(spyp_tensor *t, PyObject *number) {
     return status;
 }
 
-// Returns grad_in or grad_out as a Tensor: the tensor that was given, or a new one with the numbers that were
-// given.
+// Returns grad_in or grad_out as a Tensor: the tensor that was given, or a new one with the numbers that were given.
 static PyObject *spyp_gradient_of(spyp_tensor *t, PyObject *given, const char *what) {
     if (PyObject_TypeCheck(given, spyp.tensor)) {
         if (((spyp_tensor *)given)->device == t->device) return Py_NewRef(given);
@@ -439,8 +436,8 @@ static PyObject *spyp_tensor_with_grads(PyObject *self, PyObject *args, PyObject
     static char *names[] = { "grad_in", "grad_out", "zero", NULL };
     spyp_tensor *t = (spyp_tensor *)self;
     PyObject *in = Py_None, *out = Py_None;
-    int zero = 0; // set the gradients of given tensors to zero; new gradients are zero in any case, and gradients made
-                  // from numbers keep these
+    int zero = 0; // whether to set given tensors to zero; new gradients are zero in any case, and gradients that are made of numbers keep
+                  // these
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOp:with_grads", names, &in, &out, &zero)) return NULL;
     bool none = in == Py_None && out == Py_None;
     PyObject *grad_in = none            ? spyp_gradient_new(t)
@@ -472,7 +469,7 @@ static PyObject *spyp_tensor_detach(PyObject *self, PyObject *ignored) {
     return spyp_detached(spyp_view_type(self), (spyp_tensor *)self);
 }
 
-// Finds the gradients of a view, which the library has made, when they are first asked for.
+// Finds the gradients of a view, which the library has made. Called at the first access to them.
 static int spyp_find_gradients(spyp_tensor *t) {
     if (t->grad_in || t->grad_out) return 0;
     if (spyp_enter(t->device, "Tensor") < 0) return -1;
@@ -517,7 +514,7 @@ static int spyp_tensor_set_grad(PyObject *self, PyObject *value, void *which) {
     if (made && spyp_enter(t->device, "Tensor") == 0) {
         spy_tensor *old = t->tensor;
         t->tensor = made->tensor;
-        made->tensor = old; // it is released with `made`
+        made->tensor = old; // `old` is released with `made`
         spyp_leave(t->device);
         spyp_replace(in ? &t->grad_in : &t->grad_out, Py_XNewRef(given));
     }
@@ -556,7 +553,7 @@ static PyObject *spyp_gradient_view(PyObject *self, PyObject *args) {
 
 // >>types
 
-// Returns where a DiffPair keeps what `type` names: 0 (PrimType.primal) or 1 (PrimType.derivative). NULL with a ValueError set for
+// Returns the address of a DiffPair's member for `type`: 0 (PrimType.primal) or 1 (PrimType.derivative). NULL with a ValueError set for
 // other values.
 static PyObject **spyp_pair_place(PyObject *self, PyObject *type) {
     spyp_pair_object *pair = (spyp_pair_object *)self;
@@ -591,8 +588,9 @@ static PyObject *spyp_pair_signature(PyObject *self, void *ignored) {
 SPYP_NAMED(spyp_pair_get_by_type, spyp_pair_get, "get", "type")
 
 static PyMethodDef spyp_pair_methods[] = {
-    { "get", SPYP_FUNC(spyp_pair_get_by_type), METH_FASTCALL | METH_KEYWORDS, "get(type): the value for PrimType.primal, the gradient for PrimType.derivative." },
-    { "set", SPYP_FUNC(spyp_pair_set), METH_VARARGS | METH_KEYWORDS, "set(type, value): replaces one of them." },
+    { "get", SPYP_FUNC(spyp_pair_get_by_type), METH_FASTCALL | METH_KEYWORDS, "get(type): returns the value for PrimType.primal, the "
+        "gradient for PrimType.derivative." },
+    { "set", SPYP_FUNC(spyp_pair_set), METH_VARARGS | METH_KEYWORDS, "set(type, value): replace the value or the gradient." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -610,14 +608,11 @@ static PyMemberDef spyp_pair_members[] = {
 };
 
 static PyType_Slot spyp_pair_slots[] = {
-    { Py_tp_doc, (void *)"DiffPair(primal=None, grad=None, needs_grad=True): a value and its gradient, as an "
-                         "argument of .bwds and .fwds: a "
-                         "number, list, vector, array, tensor or dict each. Numbers and lists are replaced "
-                         "by what comes back, arrays and "
-                         "tensors are written where they lie, and added to. Backward, gradients of inputs come "
-                         "back and those of outputs are read; forward "
-                         "the other way round. primal None: an output whose value does not matter. Other "
-                         "calls take the value alone." },
+    { Py_tp_doc, (void *)"DiffPair(primal=None, grad=None, needs_grad=True): a value and its gradient, as an argument of .bwds and "
+        ".fwds. Each of the two is a number, list, vector, array, tensor or dict. The call replaces numbers and lists by the new "
+        "values; it writes arrays and tensors in their memory, and adds to them. Backward calls give the gradients of inputs and read "
+        "those of outputs; forward calls the other way round. primal None stands for an output whose value does not matter. Other "
+        "calls take only the value." },
     { Py_tp_new, (void *)spyp_pair_new },
     { Py_tp_repr, (void *)spyp_pair_repr },
     { Py_tp_dealloc, (void *)spyp_pair_dealloc },
@@ -648,23 +643,23 @@ int spyp_gradient_ready(PyObject *module) {
           "array, a list or one number for "
           "all. zero: whether tensors that are given are set to zero. TypeError: elements that have no gradients, as int." },
         { "detach", spyp_tensor_detach, METH_NOARGS,
-          "detach(): the same memory as a Tensor without gradients." },
+          "detach(): a tensor over the same memory without gradients." },
         { NULL, NULL, 0, NULL },
     };
     static PyMethodDef functions[] = {
         { "_gradient_view", spyp_gradient_view, METH_VARARGS,
-          "_gradient_view(type, tensor, attach): for NDDifferentiableBuffer." },
+          "_gradient_view(type, tensor, attach): the gradient tensor of an NDDifferentiableBuffer." },
         { NULL, NULL, 0, NULL },
     };
     static PyGetSetDef grads[] = {
         { "grad", spyp_tensor_get_grad, NULL,
-          "The gradient, a Tensor: grad_out, or else grad_in; a NameNotFoundError without gradients, which is a RuntimeError and an AttributeError. Views have views "
-          "of it.",
+          "The gradient, a Tensor: grad_out if there is one, otherwise grad_in. Without gradients it raises a NameNotFoundError, which "
+          "is a RuntimeError and an AttributeError. A view's gradient is a view.",
           (void *)SPYP_GRAD },
         { "grad_in", spyp_tensor_get_grad, spyp_tensor_set_grad,
-          "The gradient that calls read, of their outputs going backward; or None.", (void *)SPYP_GRAD_IN },
+          "The gradient that calls read, in backward calls that of an output; or None.", (void *)SPYP_GRAD_IN },
         { "grad_out", spyp_tensor_get_grad, spyp_tensor_set_grad,
-          "The gradient that calls give, of their inputs going backward; or None.", (void *)SPYP_GRAD_OUT },
+          "The gradient that calls write, in backward calls that of an input; or None.", (void *)SPYP_GRAD_OUT },
     };
     for (size_t i = 0; i < sizeof grads / sizeof *grads; i++)
         if (spyp_getset_add(spyp.tensor, &grads[i]) < 0) return -1;

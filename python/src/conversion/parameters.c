@@ -1,4 +1,4 @@
-// What a function takes: its declarations by reflection, and the names and types of its parameters.
+// The parameters of a function: its declarations by reflection, and the names and types of its parameters.
 #include "conversion/conversion.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static bool spyp_has_pointers(const spy_type_info *info, int depth) {
     return found || (info->kind == SPY_TYPE_KIND_ARRAY && spyp_has_pointers(info->element, depth + 1));
 }
 
-// A DiffTensorView holds a tensor's gradient, too.
+// Returns whether a type holds pairs. A DiffTensorView holds a tensor's gradient, too.
 static bool spyp_has_pairs(const spy_type_info *info, int depth) {
     bool found = info && info->name && (strncmp(info->name, "DifferentialPair<", 17) == 0 || strncmp(info->name, "DiffTensorView<", 15) == 0);
     if (!info || depth == 16) return found;
@@ -66,7 +66,7 @@ const spy_decl *spyp_declared(spyp_function *f) {
     return name && !*name ? spyp_find_quietly(f->module, path) : NULL;
 }
 
-// Bits of spyp_function.traits from here on hold the number of parameters and 1, or 0 if it is not known.
+// The bits of spyp_function.traits from this one on hold the number of parameters plus 1, or 0 if the number is not known.
 #define SPYP_PARAMETER_SHIFT 16
 
 static unsigned int spyp_count_parameters(const spy_decl *decl, bool bound) {
@@ -84,7 +84,7 @@ static bool spyp_is_tensor_type(const spy_type_info *info, bool *writes) {
     static const char *const bases[] = { "Tensor<", "RWTensor<", "WTensor<", "DiffTensor<", "RWDiffTensor<", "WDiffTensor<", "AtomicTensor<",
                                          "PrimalTensor<", "RWPrimalTensor<", "WPrimalTensor<" };
     const char *name = info && info->name ? info->name : "";
-    if (name[0] == 'I') name++; // the interface of that name
+    if (name[0] == 'I') name++; // the name is that of the interface
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
         if (strncmp(name, bases[i], strlen(bases[i])) != 0) continue;
         *writes = *writes || strchr(bases[i], 'W') || bases[i][0] == 'A';
@@ -102,7 +102,7 @@ bool spyp_takes_tensor(const spyp_call *call, bool *writes) {
 }
 
 bool spyp_takes_pointers(spyp_function *f) {
-    if (!spyp_function_is(f, SPYP_TRAIT_POINTERS)) return false; // also structs of slangpy's that hold pointers
+    if (!spyp_function_is(f, SPYP_TRAIT_POINTERS)) return false; // this includes slangpy's own structs that hold pointers
     for (const spy_decl *decl = spyp_declared(f); decl; decl = spy_next_overload(decl))
         for (uint32_t i = 0; i < decl->child_count; i++)
             if (decl->children[i].kind == SPY_DECL_KIND_PARAMETER && decl->children[i].type &&
@@ -192,7 +192,8 @@ bool spyp_is_no_diff(const spyp_call *call) {
     for (; decl && no_diff; decl = spy_next_overload(decl)) {
         const spy_decl *found = spyp_parameter_of(call->function, decl, call->name, call->position);
         no_diff = found && found != decl && found->flags & SPY_DECL_FLAG_NO_DIFF && found->type;
-        // Slang marks parameters of integers and of DiffTensorView, too: pairs of the first stay errors, and views take both tensors.
+        // Slang also marks parameters of integers and of DiffTensorView as no_diff. Pairs of integers must stay errors, and views take both
+        // tensors.
         const spy_type_info *inner = no_diff ? found->type : NULL;
         while (inner && inner->kind == SPY_TYPE_KIND_ARRAY) inner = inner->element;
         bool number = inner && (inner->kind == SPY_TYPE_KIND_SCALAR || inner->kind == SPY_TYPE_KIND_VECTOR || inner->kind == SPY_TYPE_KIND_MATRIX);
@@ -238,7 +239,7 @@ const char *spyp_argument_name(spyp_function *f, Py_ssize_t position) {
     return name;
 }
 
-// `dict` is a chain's, whose keys are str.
+// `dict` belongs to a chain, so its keys are str.
 PyObject *spyp_find_named(spyp_function *f, Py_ssize_t position, PyObject *dict) {
     bool bound = f->chain && f->chain->self;
     for (const spy_decl *decl = spyp_declared(f); decl; decl = spy_next_overload(decl)) {

@@ -1,5 +1,4 @@
-// Arguments that have classes of their own in this package: generators, references, packed arguments. Also
-// the cursor of Function.write().
+// Arguments that have classes of their own in this package: generators, references, packed arguments; and the cursor of Function.write().
 #include "conversion/conversion.h"
 #include "values/math_view.h"
 
@@ -11,7 +10,7 @@ enum { SPYP_CALL_ID, SPYP_THREAD_ID, SPYP_GRID, SPYP_WANG_HASH, SPYP_RAND_FLOAT 
 
 typedef struct spyp_generator {
     PyObject_HEAD int kind;
-    int dims; // the number of dimensions or components that the maker asked for; -1 means as many as the parameter has
+    int dims; // the number of dimensions or components that the caller asked for; -1 means as many as the parameter has
     spy_grid_desc grid;
     spy_random_desc random;
     float low, high;
@@ -20,7 +19,7 @@ typedef struct spyp_generator {
 static const char *const spyp_generator_names[] = { "call_id", "thread_id", "grid", "wang_hash",
                                                     "rand_float" };
 
-// Makes a generator of `type`, or, if that is NULL, of the class of its kind.
+// Makes a generator of the class `type`, or, if that is NULL, of the class for `kind`.
 static spyp_generator *spyp_generator_make(PyTypeObject *type, int kind) {
     spyp_generator *g = (spyp_generator *)spyp_alloc(type ? type : spyp.generators[kind]);
     if (!g) return NULL;
@@ -49,7 +48,7 @@ static PyGetSetDef spyp_generator_getset[] = {
     { "slangpy_signature", spyp_generator_signature, NULL,
       "A text that is the same for generators of one kind and number of dimensions.", NULL },
     { "dims", spyp_generator_dims, NULL,
-      "The number of dimensions or components; -1: as many as the parameter has.", NULL },
+      "The number of dimensions or components; -1 takes the parameter's.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 
@@ -61,7 +60,7 @@ static PyObject *spyp_ids(PyTypeObject *type, PyObject *args, PyObject *kwargs, 
     int dims = -1;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", names, &given)) return NULL;
     if (given && kind == SPYP_CALL_ID && !type && !PyIndex_Check(given) &&
-        PySequence_Check(given)) // sizes: a grid
+        PySequence_Check(given)) // a sequence of sizes makes a grid
         return spyp_grid_of(NULL, given, Py_None, Py_None);
     if (given) dims = (int)PyLong_AsLong(given);
     if (dims == -1 && PyErr_Occurred()) return NULL;
@@ -102,7 +101,7 @@ static int spyp_grid_numbers(const spyp_generator *g, PyObject *object, const ch
     return -1;
 }
 
-// `shape` may be a rank instead. Then the call gives the sizes.
+// Makes a grid. `shape` may be a rank instead of sizes; then the call gives the sizes.
 static PyObject *spyp_grid_of(PyTypeObject *type, PyObject *shape, PyObject *offset, PyObject *stride) {
     spyp_generator *g = spyp_generator_make(type, SPYP_GRID);
     int status = g ? spyp_shape_parse(shape, "grid: argument 'shape'", &g->grid.shape) : -1;
@@ -157,7 +156,8 @@ static int spyp_random_parse(spyp_generator *g, int dim, long long seed, long lo
     return 0;
 }
 
-// The classes begin with seed 0, the functions with another one; `type` is NULL in a function.
+// Makes the argument of wang_hash() and WangHashArg(). The class has the default seed 0 and the function another one; `type` is NULL for
+// the function.
 static PyObject *spyp_wang_hash_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *function_names[] = { "dim", "seed", "warmup", "hash_seed", NULL },
                 *class_names[] = { "dims", "seed", "warmup", "hash_seed", NULL };
@@ -188,6 +188,8 @@ static PyObject *spyp_rand_float_make(PyTypeObject *type, PyObject *args, PyObje
     spyp_generator *g = spyp_generator_make(type, SPYP_RAND_FLOAT);
     if (g && spyp_random_parse(g, dim, seed, warmup, hash_seed, "rand_float") < 0) Py_CLEAR(g);
     if (!g) return NULL;
+    g->random.warmup = 0; // as in SlangPy, both have no effect here
+    g->random.raw_seed = false;
     g->low = low;
     g->high = high;
     return (PyObject *)g;
@@ -319,7 +321,7 @@ static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     case SPY_ARG_KIND_BOOL:
     case SPY_ARG_KIND_UINT:
     case SPY_ARG_KIND_INT:
-    case SPY_ARG_KIND_FLOAT: // a generic parameter's type for it, or double if digits would be lost
+    case SPY_ARG_KIND_FLOAT: // the dtype for a generic parameter, or double if digits would be lost
         if (arg->kind == SPY_ARG_KIND_INT) wide = SPY_DTYPE_INT64;
         if (arg->kind == SPY_ARG_KIND_FLOAT) wide = SPY_DTYPE_FLOAT64;
         if (wide == SPY_DTYPE_FLOAT64 && spyp_function_is(call->function, SPYP_TRAIT_DOUBLES))
@@ -328,7 +330,7 @@ static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
         data = &number;
         break;
     case SPY_ARG_KIND_ARRAY:
-        if (arg->direction != SPY_DIRECTION_DEFAULT) return 0; // the call writes into it
+        if (arg->direction != SPY_DIRECTION_DEFAULT) return 0; // the call writes into the argument's own memory
         data = arg->value.data;
         for (size_t i = 0; i < arg->count; i++) count *= (size_t)arg->dims[i];
         break;
@@ -350,7 +352,7 @@ static int spyp_make_back(spyp_call *call, spy_arg *arg, spyp_back **out) {
     return 1;
 }
 
-// Converts the items of a dict; *type receives the one of "_type".
+// Converts the items of a dict; *type receives the value of "_type".
 static int spyp_convert_part_items(spyp_call *call, PyObject *items, spy_arg *fields, spy_args *list, spyp_part *part, PyObject **type) {
     for (part->count = 0; 2 * part->count < PyTuple_Size(items); part->count++) {
         PyObject *item = PyTuple_GetItem(items, 2 * part->count + 1);
@@ -381,7 +383,7 @@ static int spyp_convert_part_dict(spyp_call *call, PyObject *dict, spy_arg *arg,
     spy_args list = { fields, 0 };
     if (!fields || !part->parts) return -1;
     part->value = items;
-    // A struct with tensors among its fields is many structs: its plain values count for all of them.
+    // A struct with tensors among its fields stands for many structs, all of which have its plain values.
     bool outer = call->drops;
     for (Py_ssize_t i = 0; i < n && !call->drops; i++) {
         PyObject *item = PyTuple_GetItem(items, 2 * i + 1);
@@ -495,7 +497,7 @@ int spyp_give_updates(spyp_call *call) {
 typedef struct spyp_packed_object {
     PyObject_HEAD spyp_device *device;
     spy_packed *packed; // NULL means that each call converts the value
-    PyObject *value;    // what was packed
+    PyObject *value;    // the value that was packed
 } spyp_packed_object;
 
 // Returns whether a value holds a list of dicts. What such a list becomes depends on the parameter: elements of an array,
@@ -660,7 +662,7 @@ static PyObject *spyp_recorder_new(PyTypeObject *type, PyObject *args, PyObject 
         PyObject *program = PyDict_Check(object) ? NULL : PyObject_GetAttrString(object, "program");
         if (!program) PyErr_Clear();
         PyObject *at = PyDict_Check(object) ? NULL : PyObject_GetAttrString(program ? program : object, "reflection");
-        PyErr_Clear(); // an object of the user's own may have no program
+        PyErr_Clear(); // an object of a user's class may have no program
         made = spyp_recorder_at(dict, NULL, at);
         Py_XDECREF(program);
         Py_XDECREF(at);
@@ -701,13 +703,24 @@ static PyObject *spyp_recorder_getattr(PyObject *self, PyObject *name) {
     return spyp_recorder_get(self, name);
 }
 
+// Returns -1 with an exception set if a value may not be set at a part of the place; a key of None is the place itself.
+static int spyp_recorder_check(spyp_recorder *r, PyObject *key, PyObject *value) {
+    bool resource = PyObject_TypeCheck(value, spyp.texture) || PyObject_TypeCheck(value, spyp.sampler) || PyObject_TypeCheck(value, spyp.tensor);
+    if (!resource && !PyLong_Check(value) && !PyFloat_Check(value) && !PyUnicode_Check(value)) return 0; // others are never refused here
+    bool known = r->at && spyp_reflection_is(r->at, SPYP_CURSOR);
+    PyObject *done = known ? PyObject_CallMethod(r->at, "_check", "OO", key, value) : Py_NewRef(Py_None);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 static int spyp_recorder_set(PyObject *self, PyObject *key, PyObject *value) {
     if (!value) {
         PyErr_SetString(PyExc_TypeError, "cursor: values cannot be deleted");
         return -1;
     }
     PyObject *path = spyp_recorder_path((spyp_recorder *)self, key);
-    int status = path ? PyDict_SetItem(((spyp_recorder *)self)->dict, path, value) : -1;
+    int status = path ? spyp_recorder_check((spyp_recorder *)self, key, value) : -1;
+    if (status == 0) status = PyDict_SetItem(((spyp_recorder *)self)->dict, path, value);
     Py_XDECREF(path);
     return status;
 }
@@ -716,7 +729,8 @@ static PyObject *spyp_recorder_write(PyObject *self, PyObject *value) {
     spyp_recorder *r = (spyp_recorder *)self;
     int status = 0;
     if (r->path) {
-        status = PyDict_SetItem(r->dict, r->path, value);
+        status = spyp_recorder_check(r, Py_None, value);
+        if (status == 0) status = PyDict_SetItem(r->dict, r->path, value);
     } else if (PyDict_Check(value)) {
         status = PyDict_Update(r->dict, value);
     } else {
@@ -760,12 +774,13 @@ SPYP_NAMED(spyp_recorder_get_by_name, spyp_recorder_get, "find_field", "name")
 SPYP_NAMED(spyp_recorder_get_by_index, spyp_recorder_get, "find_element", "index")
 
 static PyMethodDef spyp_recorder_methods[] = {
-    { "_moved", spyp_recorder_moved, METH_VARARGS, "_moved(path, at): a cursor at another place." },
+    { "_moved", spyp_recorder_moved, METH_VARARGS, "_moved(path, at): a cursor at another part of the same object." },
     { "write", SPYP_FUNC(spyp_recorder_write_by_val), METH_FASTCALL | METH_KEYWORDS,
-      "write(value): set the place; write(dict) at the root: set several." },
-    { "find_field", SPYP_FUNC(spyp_recorder_get_by_name), METH_FASTCALL | METH_KEYWORDS, "find_field(name): the place of a field: cursor[name]." },
+      "write(value): set the value at the cursor; write(dict) at the root sets several values." },
+    { "find_field", SPYP_FUNC(spyp_recorder_get_by_name), METH_FASTCALL | METH_KEYWORDS, "find_field(name): the cursor of a field, as "
+        "cursor[name]." },
     { "find_element", SPYP_FUNC(spyp_recorder_get_by_index), METH_FASTCALL | METH_KEYWORDS,
-      "find_element(index): the place of an element: cursor[index]." },
+      "find_element(index): the cursor of an element, as cursor[index]." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -794,8 +809,7 @@ const spyp_converter *spyp_values_converter(PyObject *object) {
                                     Py_TPFLAGS_DEFAULT | (flags), slots }
 
 static PyType_Slot spyp_generator_slots[] = {
-    { Py_tp_doc, (void *)"An argument whose values are made in the kernel: see call_id, thread_id, grid, "
-                         "wang_hash, rand_float." },
+    { Py_tp_doc, (void *)"An argument whose values the kernel computes: see call_id, thread_id, grid, wang_hash, rand_float." },
     { Py_tp_repr, (void *)spyp_generator_repr },
     { Py_tp_getset, spyp_generator_getset },
     { Py_tp_dealloc, (void *)spyp_free },
@@ -810,14 +824,14 @@ SPYP_TYPE(spyp_generator_spec, "Generator", spyp_generator,
                                           { 0, NULL } };                                                     \
     SPYP_TYPE(make##_spec, name, spyp_generator, Py_TPFLAGS_BASETYPE, make##_slots)
 
-SPYP_GENERATOR_TYPE("CallIdArg", spyp_call_id_new, "CallIdArg(dims=-1): what call_id() makes.");
-SPYP_GENERATOR_TYPE("ThreadIdArg", spyp_thread_id_new, "ThreadIdArg(dims=-1): what thread_id() makes.");
-SPYP_GENERATOR_TYPE("GridArg", spyp_grid_new, "GridArg(shape, offset=None, stride=None): what grid() makes.");
+SPYP_GENERATOR_TYPE("CallIdArg", spyp_call_id_new, "CallIdArg(dims=-1): the argument that call_id() returns.");
+SPYP_GENERATOR_TYPE("ThreadIdArg", spyp_thread_id_new, "ThreadIdArg(dims=-1): the argument that thread_id() returns.");
+SPYP_GENERATOR_TYPE("GridArg", spyp_grid_new, "GridArg(shape, offset=None, stride=None): the argument that grid() returns.");
 SPYP_GENERATOR_TYPE("WangHashArg", spyp_wang_hash_make,
-                    "WangHashArg(dims=-1, seed=0, warmup=0, hash_seed=True): what wang_hash() makes.");
+                    "WangHashArg(dims=-1, seed=0, warmup=0, hash_seed=True): the argument that wang_hash() returns.");
 SPYP_GENERATOR_TYPE(
     "RandFloatArg", spyp_rand_float_make,
-    "RandFloatArg(min, max, dim=-1, seed=0, warmup=0, hash_seed=True): what rand_float() makes.");
+    "RandFloatArg(min, max, dim=-1, seed=0, warmup=0, hash_seed=True): the argument that rand_float() returns.");
 
 static PyType_Slot spyp_ref_slots[] = {
     { Py_tp_doc,
@@ -835,8 +849,7 @@ SPYP_TYPE(spyp_ref_spec, "ValueRef", spyp_value_ref_object, Py_TPFLAGS_BASETYPE 
           spyp_ref_slots);
 
 static PyType_Slot spyp_packed_slots[] = {
-    { Py_tp_doc, (void *)"PackedArg(module, python_object): an argument that is converted once and serves "
-                         "many calls, as pack() makes it." },
+    { Py_tp_doc, (void *)"PackedArg(module, python_object): an argument that pack() has converted once and that serves many calls." },
     { Py_tp_new, (void *)spyp_packed_new },
     { Py_tp_members, spyp_packed_members },
     { Py_tp_dealloc, (void *)spyp_packed_dealloc },
@@ -864,22 +877,21 @@ SPYP_TYPE(spyp_recorder_spec, "ShaderCursor", spyp_recorder, Py_TPFLAGS_HAVE_GC,
 
 static PyMethodDef spyp_values_functions[] = {
     { "call_id", SPYP_FUNC(spyp_call_id), METH_VARARGS | METH_KEYWORDS,
-      "call_id(dims=-1): where in the call's shape each element is. `dims` is the parameter's size, which is "
-      "known. call_id((2, 3)) is "
-      "grid((2, 3))." },
+      "call_id(dims=-1): an argument with the position of each element in the call's shape. `dims` is the parameter's size, which need "
+      "not be given. call_id((2, 3)) is the same as grid((2, 3))." },
     { "thread_id", SPYP_FUNC(spyp_thread_id), METH_VARARGS | METH_KEYWORDS,
-      "thread_id(dims=-1): the number of each element. `dims` is the parameter's size, which is known." },
+      "thread_id(dims=-1): an argument with the number of each element. `dims` is the parameter's size, which need not be given." },
     { "grid", SPYP_FUNC(spyp_grid), METH_VARARGS | METH_KEYWORDS,
-      "grid(shape, offset=0, stride=1): coordinates; -1 in shape is any size, an int is a rank of open "
-      "sizes." },
+      "grid(shape, offset=0, stride=1): an argument with the coordinates of a grid; -1 in shape is any size, and an int is a rank of "
+      "any sizes." },
     { "wang_hash", SPYP_FUNC(spyp_wang_hash), METH_VARARGS | METH_KEYWORDS,
-      "wang_hash(dim=-1, seed=2640457667, warmup=0, hash_seed=True): random unsigned numbers." },
+      "wang_hash(dim=-1, seed=2640457667, warmup=0, hash_seed=True): an argument of random unsigned numbers." },
     { "rand_float", SPYP_FUNC(spyp_rand_float), METH_VARARGS | METH_KEYWORDS,
       "rand_float(min=0, max=1, dim=-1, seed=2640457667, warmup=0, hash_seed=True): random floats in [min, "
-      "max)." },
+      "max). As in SlangPy, warmup and hash_seed have no effect." },
     { "intRef", SPYP_FUNC(spyp_int_ref), METH_VARARGS | METH_KEYWORDS, "intRef(init_value=0): a ValueRef." },
     { "floatRef", SPYP_FUNC(spyp_float_ref), METH_VARARGS | METH_KEYWORDS,
-      "floatRef(init_value=0.0): a ValueRef." },
+      "floatRef(init_value=0.0): make a ValueRef of a float." },
     { "pack", SPYP_FUNC(spyp_pack), METH_VARARGS | METH_KEYWORDS,
       "pack(module, arg_value): the value as a PackedArg, converted once for many calls. A PackedArg is "
       "returned as it is." },

@@ -1,5 +1,4 @@
-// Tuples for structs, and lists of structs for arrays of structs. Reflection of the parameter's type says
-// which is meant.
+// Converts tuples for structs, and lists of structs for arrays of structs. Reflection of the parameter's type says which of them it is.
 #include "conversion/conversion.h"
 #include "values/math_view.h"
 
@@ -48,9 +47,8 @@ static const spy_type_info *spyp_global_type(const spyp_call *call) {
     return type;
 }
 
-// Returns the type that a value of `n` items is converted for, if that is a struct or an array of structs.
-// Among the overloads, an array of `n` elements comes first, then a struct, then any array. Returns NULL if
-// no parameter is one, or if that is not known.
+// Returns the type that a value of `n` items is converted for, if that is a struct or an array of structs. Among the overloads, an array of
+// `n` elements comes first, then a struct, then any array. Returns NULL if no parameter is one of them, or if the types are not known.
 static const spy_type_info *spyp_expected(const spyp_call *call, Py_ssize_t n) {
     const spy_type_info *best = NULL;
     if (call->global) {
@@ -110,7 +108,7 @@ static PyObject *spyp_tuple_rows(PyObject *rows, const spy_type_info *type) {
 
 // >>arrays
 
-// Says that an argument is an array of `n` elements, because the parameter's length is generic.
+// Sets the type of an argument to an array of `n` elements, because the parameter's length is generic.
 static int spyp_cast_to_array(spyp_call *call, const char *element, Py_ssize_t n, spy_arg *arg) {
     PyObject *name = spyp_format("%s[%zd]", element, n);
     int status = name ? spyp_arena_keep(&call->arena, name) : -1;
@@ -137,8 +135,8 @@ static int spyp_convert_elements(spyp_call *call, PyObject *rows, const spy_type
     return type->count ? 0 : spyp_cast_to_array(call, type->element->name, n, arg);
 }
 
-// Converts a list of vectors, or of dicts with their types, for an array of generic elements and length: T a[N]. The first item says
-// what T is. Returns 1, 0 if it is another list, or -1 with an exception set.
+// Converts a list of vectors, or of dicts with their types, for an array of generic elements and length: T a[N]. The first item determines
+// T. Returns 1, or 0 if it is another list, or -1 with an exception set.
 static int spyp_convert_open(spyp_call *call, PyObject *rows, PyObject *first, spy_arg *arg) {
     spyp_math_info info;
     const spy_type_info *type = spyp_open_array(call);

@@ -1,19 +1,19 @@
-// Values with an explicit mapping or type: vmap(), vdim() and vcast() make them, and their converter applies
-// what they say to the argument that their value becomes.
+// Values with an explicit mapping or type: vmap(), vdim() and vcast() make them, and their converter applies the mapping or type to the
+// argument that their value becomes.
 #include "conversion/conversion.h"
 
 typedef struct spyp_vectorized {
     PyObject_HEAD
     PyObject *value; // any argument, also another such object
-    PyObject *way;   // a tuple of dimensions, or a type
-    bool cast;       // the item is a type
+    PyObject *way;   // the mapping, a tuple of dimensions, or the type
+    bool cast;       // `way` is a type
 } spyp_vectorized;
 
 static PyObject *spyp_vectorized_make(PyObject *value, PyObject *way, bool cast) {
     int depth = 0;
     for (PyObject *inner = value; Py_TYPE(inner) == spyp.vectorized; inner = ((spyp_vectorized *)(void *)inner)->value)
         if (++depth >= 100) return PyErr_Format(spyp.value_error, "vmap: argument 'value': expected at most 100 mappings around each other");
-    spyp_vectorized *v = way ? (spyp_vectorized *)(void *)spyp_alloc(spyp.vectorized) : NULL; // tracked by the collector
+    spyp_vectorized *v = way ? (spyp_vectorized *)(void *)spyp_alloc(spyp.vectorized) : NULL; // the garbage collector tracks the object
     if (!v) return NULL;
     v->value = Py_NewRef(value);
     v->way = Py_NewRef(way);
@@ -112,7 +112,7 @@ static int spyp_vectorized_traverse(PyObject *self, visitproc visit, void *arg) 
 static int spyp_vectorized_clear(PyObject *self) {
     spyp_vectorized *v = (spyp_vectorized *)(void *)self;
     PyObject *value = v->value, *way = v->way;
-    v->value = Py_NewRef(Py_None); // others may still use the object
+    v->value = Py_NewRef(Py_None); // None, because other code may still use the object
     v->way = Py_NewRef(Py_None);
     Py_XDECREF(value);
     Py_XDECREF(way);
@@ -144,21 +144,21 @@ static PyObject *spyp_vectorized_get_type(PyObject *self, void *ignored) {
     return Py_NewRef(v->cast ? v->way : Py_None);
 }
 
-// Makes the same vmap() or vcast() of another value: for code that replaces values within arguments.
+// Makes the same vmap() or vcast() of another value, for code that replaces values within arguments.
 static PyObject *spyp_vectorized_around(PyObject *self, PyObject *value) {
     const spyp_vectorized *v = (const spyp_vectorized *)(void *)self;
     return spyp_vectorized_make(value, v->way, v->cast);
 }
 
 static PyMethodDef spyp_vectorized_methods[] = {
-    { "around", spyp_vectorized_around, METH_O, "around(value): the same mapping or type around another value." },
+    { "around", spyp_vectorized_around, METH_O, "around(value): the same mapping or type for another value." },
     { NULL, NULL, 0, NULL },
 };
 
 static PyGetSetDef spyp_vectorized_getset[] = {
-    { "value", spyp_vectorized_get_value, NULL, "The argument that it is around.", NULL },
-    { "dims", spyp_vectorized_get_dims, NULL, "Of vmap() and vdim(): the dimensions of the call. Of vcast(): None.", NULL },
-    { "type", spyp_vectorized_get_type, NULL, "Of vcast(): the type. Of vmap() and vdim(): None.", NULL },
+    { "value", spyp_vectorized_get_value, NULL, "The argument that has the mapping or type.", NULL },
+    { "dims", spyp_vectorized_get_dims, NULL, "The dimensions of the call, for vmap() and vdim(); None for vcast().", NULL },
+    { "type", spyp_vectorized_get_type, NULL, "The type, for vcast(); None for vmap() and vdim().", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-// Returns a view of rank 1 of the bytes of `tensor`, which is `t`'s own or one that has its memory, which the caller releases, or NULL with an
-// exception set. Call it inside the device.
+// Returns a view of rank 1 of the bytes of `tensor`, which is the tensor of `t` or one that has its memory. The caller releases the view.
+// Returns NULL with an exception set. Call it inside the device.
 static spy_tensor *spyp_buffer_bytes(spyp_tensor *t, spy_tensor *tensor, const char *what) {
     spy_tensor_info info = spy_get_tensor_info(tensor);
     spy_shape flat = { 1, { -1 } };
@@ -54,7 +54,7 @@ static PyObject *spyp_element_name(PyObject *self, PyObject *tensor) {
     return name;
 }
 
-// _set_usage(tensor, usage): what calls may do with its memory.
+// _set_usage(tensor, usage): set what calls may do with a tensor's memory.
 static PyObject *spyp_set_usage(PyObject *self, PyObject *args) {
     PyObject *tensor, *usage;
     SPYP_UNUSED(self);
@@ -103,7 +103,7 @@ static PyObject *spyp_buffer_make(PyObject *self, PyObject *args) {
     return result;
 }
 
-// _buffer_over(type, tensor) returns the tensor's memory as a buffer of bytes; of a view, all that it is part of.
+// _buffer_over(type, tensor) returns a buffer of bytes over the tensor's memory; for a view, over all the memory that the view is part of.
 static PyObject *spyp_buffer_over(PyObject *self, PyObject *args) {
     PyObject *type, *object;
     SPYP_UNUSED(self);
@@ -125,7 +125,7 @@ static spyp_tensor *spyp_tensor_of(PyObject *object, const char *what) {
     return NULL;
 }
 
-// _buffer_size(tensor) returns the bytes that it takes on the device.
+// _buffer_size(tensor) returns the bytes of a tensor on the device.
 static PyObject *spyp_buffer_size(PyObject *self, PyObject *object) {
     spyp_tensor *t = spyp_tensor_of(object, "Buffer.size");
     SPYP_UNUSED(self);
@@ -135,7 +135,7 @@ static PyObject *spyp_buffer_size(PyObject *self, PyObject *object) {
     return PyLong_FromSize_t((size_t)info.element_count * info.element_size_bytes);
 }
 
-// _buffer_handle(tensor) returns the VkBuffer that it lies in, and the byte at which it begins there. Only for Vulkan devices.
+// _buffer_handle(tensor) returns the VkBuffer that contains a buffer, and the buffer's offset in it in bytes. Only for Vulkan devices.
 static PyObject *spyp_buffer_handle(PyObject *self, PyObject *object) {
     spyp_tensor *t = spyp_tensor_of(object, "Buffer.native_handle");
     uint64_t buffer = 0, offset = 0;
@@ -160,7 +160,7 @@ static PyObject *spyp_open_commands(PyObject *self, PyObject *device) {
     return good ? PyLong_FromVoidPtr(commands) : NULL;
 }
 
-// _stream(device) returns the CUstream that a CUDA device's work goes to, as an int.
+// _stream(device) returns the CUstream of a CUDA device's work, as an int.
 static PyObject *spyp_device_stream(PyObject *self, PyObject *device) {
     SPYP_UNUSED(self);
     if (!PyObject_TypeCheck(device, spyp.device)) return PyErr_Format(PyExc_TypeError, "_stream: expected a Device");
@@ -219,18 +219,18 @@ static PyObject *spyp_buffer_read(PyObject *self, PyObject *args) {
 
 static PyMethodDef spyp_buffer_functions[] = {
     { "_buffer_make", spyp_buffer_make, METH_VARARGS,
-      "_buffer_make(type, device, dtype, count, zeroed=False, label=None): a tensor of rank 1." },
-    { "_element_name", spyp_element_name, METH_O, "_element_name(tensor): the name of its elements' type." },
-    { "_set_usage", spyp_set_usage, METH_VARARGS, "_set_usage(tensor, usage): what calls may do with its memory." },
-    { "_buffer_over", spyp_buffer_over, METH_VARARGS, "_buffer_over(type, tensor): its memory in bytes, shared." },
-    { "_buffer_handle", spyp_buffer_handle, METH_O, "_buffer_handle(tensor): the VkBuffer that it lies in, and the byte at which it begins there." },
-    { "_open_commands", spyp_open_commands, METH_O, "_open_commands(device): the VkCommandBuffer that it records into." },
-    { "_stream", spyp_device_stream, METH_O, "_stream(device): the CUstream that its work goes to." },
-    { "_buffer_size", spyp_buffer_size, METH_O, "_buffer_size(tensor): bytes on the device." },
+      "_buffer_make(type, device, dtype, count, zeroed=False, label=None): make the tensor of rank 1 below a Buffer." },
+    { "_element_name", spyp_element_name, METH_O, "_element_name(tensor): the name of a tensor's element type." },
+    { "_set_usage", spyp_set_usage, METH_VARARGS, "_set_usage(tensor, usage): set what calls may do with a tensor's memory." },
+    { "_buffer_over", spyp_buffer_over, METH_VARARGS, "_buffer_over(type, tensor): a tensor of bytes over a tensor's memory." },
+    { "_buffer_handle", spyp_buffer_handle, METH_O, "_buffer_handle(tensor): the VkBuffer that contains a buffer, and the buffer's offset in it in bytes." },
+    { "_open_commands", spyp_open_commands, METH_O, "_open_commands(device): the VkCommandBuffer that the device records into." },
+    { "_stream", spyp_device_stream, METH_O, "_stream(device): the CUstream of the device's work." },
+    { "_buffer_size", spyp_buffer_size, METH_O, "_buffer_size(tensor): bytes of a tensor on the device." },
     { "_buffer_write", spyp_buffer_write, METH_VARARGS,
-      "_buffer_write(tensor, data, offset=0): copy bytes to it." },
+      "_buffer_write(tensor, data, offset=0): copy bytes to a buffer." },
     { "_buffer_read", spyp_buffer_read, METH_VARARGS,
-      "_buffer_read(tensor, offset=0, size=-1): a bytearray of it." },
+      "_buffer_read(tensor, offset=0, size=-1): read a buffer into a bytearray." },
     { NULL, NULL, 0, NULL },
 };
 

@@ -1,5 +1,4 @@
-// CUDA functions for slangpy/interop.py: a thread's current context, and the stream that a device's work goes
-// to.
+// CUDA functions for slangpy/interop.py: a thread's current context, and the stream of a device's work.
 #include "objects/objects.h"
 #include "slangpy_cuda.h"
 
@@ -94,7 +93,7 @@ int spyp_cuda_ready(PyObject *module) {
         { "_cuda_get_current", spyp_get_current, METH_NOARGS,
           "_cuda_get_current(): (the thread's current CUcontext, its adapter's number from 1), or (0, 0)." },
         { "_cuda_set_current", spyp_set_current, METH_O,
-          "_cuda_set_current(context): makes it current; 0: none." },
+          "_cuda_set_current(context): make a CUcontext the thread's current one; 0 means none." },
         { NULL, NULL, 0, NULL },
     };
     return spyp_methods_add(spyp.device, of_device) < 0 ? -1 : PyModule_AddFunctions(module, functions);

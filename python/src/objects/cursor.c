@@ -11,18 +11,17 @@ typedef struct spyp_cursor_object {
     spy_tensor *tensor; // the cursor retains it
     PyObject *owner;    // Python object that the tensor's memory belongs to, or NULL
     spyp_module *module;
-    int64_t first, count;      // elements of the tensor: the first one, and their number
-    const spy_type_info *info; // type of an element, which lives as long as the module
+    int64_t first, count;      // the elements of the tensor: the first one, and their number
+    const spy_type_info *info; // the type of an element, which lives as long as the module
     spy_cursor cursor;
     bool loaded;
 } spyp_cursor_object;
 
-// A BufferElementCursor: a value in the range. Values are found by their place on the device, so that one
-// place can be seen as another type.
+// A BufferElementCursor: a value in the range. Values are found by their offset on the device, so that a value can be seen as another type.
 typedef struct spyp_place {
     PyObject_HEAD spyp_cursor_object *range;
-    const spy_type_info *info; // NULL means an invalid cursor, which a search for a missing part gives
-    size_t offset;             // bytes from the range's first element, on the device
+    const spy_type_info *info; // NULL means an invalid cursor, the result of a search for a missing part
+    size_t offset;             // the bytes from the range's first element, on the device
 } spyp_place;
 
 // >>loading
@@ -112,9 +111,9 @@ static PyObject *spyp_cursor_over(PyObject *layout, const spy_type_info *info, s
     return cursor;
 }
 
-// SlangPy's constructors. BufferCursor(element_layout, buffer_resource, load_before_write=True) and
-// BufferCursor(element_layout, buffer_resource, size, offset, load_before_write=True) see bytes of a buffer as
-// elements of a type; BufferCursor(device_type, element_layout, size) has memory of its own for `size` elements.
+// SlangPy's constructors. BufferCursor(element_layout, buffer_resource, load_before_write=True) and BufferCursor(element_layout,
+// buffer_resource, size, offset, load_before_write=True) show bytes of a buffer as elements of a type; BufferCursor(device_type,
+// element_layout, size) has memory of its own for `size` elements.
 static PyObject *spyp_cursor_typed(PyObject *args, PyObject *kwargs) {
     static char *with_device[] = { "device_type", "element_layout", "size", "load_before_write", NULL };
     static char *over_buffer[] = { "element_layout", "buffer_resource",   "size",
@@ -150,7 +149,7 @@ static PyObject *spyp_cursor_typed(PyObject *args, PyObject *kwargs) {
     PyObject *tensor = PyObject_CallMethod((PyObject *)spyp.tensor, "zeros", "OOO",
                                            (PyObject *)module->device, buffer, layout);
     PyObject *cursor = tensor ? PyObject_CallMethod(tensor, "cursor", NULL) : NULL;
-    if (cursor) spyp_replace(&((spyp_cursor_object *)cursor)->owner, NULL); // no resource that the user knows
+    if (cursor) spyp_replace(&((spyp_cursor_object *)cursor)->owner, NULL); // the user has not given a resource
     Py_XDECREF(tensor);
     return cursor;
 }
@@ -189,7 +188,7 @@ static void spyp_copy_layout(const spy_type_info *info, char *host, char *device
             spyp_copy_layout(info->element, host + (size_t)i * info->element->size_bytes,
                              device + (size_t)i * info->element->device_stride_bytes, to_device);
     } else if (info->dtype == SPY_DTYPE_BOOL) {
-        size_t wide = info->device_size_bytes / (n ? n : 1); // bytes of a bool on the device
+        size_t wide = info->device_size_bytes / (n ? n : 1); // the bytes of a bool on the device
         for (size_t i = 0; i < n; i++) {
             char *at = device + wide * i;
             if (to_device) memset(at, 0, wide);
@@ -317,7 +316,7 @@ static bool spyp_step_path(spyp_cursor_object *c, const spy_type_info **info, si
     return true;
 }
 
-// Returns an int as int64_t; another object, or one beyond, is an error.
+// Converts an int to int64_t; another object, or an int that is too large, is an error.
 static int spyp_place_index(PyObject *key, int64_t *index) {
     PyObject *number = PyIndex_Check(key) ? PyNumber_Index(key) : NULL;
     if (number) *index = PyLong_AsLongLong(number);
@@ -330,7 +329,7 @@ static int spyp_place_index(PyObject *key, int64_t *index) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
-// Returns a part of a place. A name that is not there gives an invalid cursor, an index an IndexError.
+// Returns a part of a value. A missing name gives an invalid cursor, a missing index an IndexError.
 static PyObject *spyp_place_item(PyObject *self, PyObject *key) {
     spyp_place *p = (spyp_place *)self;
     const spy_type_info *info = p->info;
@@ -368,8 +367,8 @@ static PyObject *spyp_range_item(PyObject *self, PyObject *key) {
 
 // >>reading and writing
 
-// Enters the device, loads the range if that was not done yet, and copies the place's value in C's layout to
-// new memory. Returns NULL with an exception set; else the caller frees it and leaves the device.
+// Enters the device, loads the range if it is not loaded, and copies the value in C's layout to new memory. Returns NULL with an exception
+// set; otherwise the caller frees the memory and leaves the device.
 static char *spyp_place_value(spyp_place *p, const char *what) {
     spyp_cursor_object *c = p->range;
     char *host = NULL;
@@ -392,12 +391,12 @@ static char *spyp_place_value(spyp_place *p, const char *what) {
     return host;
 }
 
-// Puts a value in C's layout at the place. Call it inside the device.
+// Stores a value in C's layout. Call it inside the device.
 static int spyp_place_store(spyp_place *p, char *host) {
     size_t size = p->info->device_size_bytes;
     char *bytes = (char *)PyMem_Malloc(size + 1);
     int status =
-        bytes ? spyp_cursor_bytes(p->range, p->offset, size, bytes, false) : -1; // gaps keep their bytes
+        bytes ? spyp_cursor_bytes(p->range, p->offset, size, bytes, false) : -1; // gaps between fields keep their bytes
     if (!bytes) PyErr_NoMemory();
     if (status == 0) {
         spyp_copy_layout(p->info, host, bytes, true);
@@ -418,12 +417,12 @@ static PyObject *spyp_place_read(PyObject *self, PyObject *ignored) {
     return value;
 }
 
-// Changes the fields that `dict` names in the value at `data`. Other names are passed over.
+// Changes the fields that `dict` names in the value at `data`. Other names are ignored.
 static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *value, char *data,
                             const char *what) {
     spyp_host_array array;
     spyp_arena arena;
-    PyObject *other = spyp_extension_value(value); // for an object with get_this() or to_cursor()
+    PyObject *other = spyp_extension_value(value); // set if the value's class has get_this() or to_cursor()
     if (other || PyErr_Occurred()) {
         int status = other && Py_EnterRecursiveCall(" in a value for a cursor") == 0 ? 0 : -1;
         if (status == 0) {
@@ -436,8 +435,8 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
     if (info->kind != SPY_TYPE_KIND_STRUCT || !PyDict_Check(value)) {
         size_t count;
         spy_dtype scalar = spyp_scalar_of(info, &count);
-        bool pointer = info->kind == SPY_TYPE_KIND_POINTER; // takes a tensor's address, not its contents
-        if (!scalar || pointer || PyBytes_Check(value) || !spyp_is_array(value)) // set_data() writes bytes
+        bool pointer = info->kind == SPY_TYPE_KIND_POINTER; // a pointer takes a tensor's address, not its contents
+        if (!scalar || pointer || PyBytes_Check(value) || !spyp_is_array(value)) // bytes are written by set_data()
             return spyp_value_write(p->range->module, info, value, data, what);
         spyp_arena_begin(&arena);
         int found = spyp_host_array_get(&arena, value, what, &array);
@@ -465,8 +464,7 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
     return status;
 }
 
-// Writes a value at a place. The value is built elsewhere first, so that nothing changes if a part of it does
-// not fit.
+// Writes a value. It is first built in other memory, so that nothing changes if a part of it does not fit.
 static int spyp_place_put(spyp_place *p, PyObject *value, const char *what) {
     char *data = spyp_place_value(p, what);
     if (!data) return -1;
@@ -482,7 +480,7 @@ static PyObject *spyp_place_write(PyObject *self, PyObject *value) {
     Py_RETURN_NONE;
 }
 
-// Writes bytes as they lie on the device, which differ from C's layout only in bools.
+// Writes bytes in the device's layout, which differs from C's layout only in bools.
 static PyObject *spyp_place_set_data(PyObject *self, PyObject *object) {
     spyp_place *p = (spyp_place *)self;
     spyp_arena arena;
@@ -603,7 +601,7 @@ static PyObject *spyp_place_reinterpret(PyObject *self, PyObject *layout) {
         return PyErr_Format(spyp.value_error,
                             "reinterpret: %s with its %zu bytes is not within the cursor's elements",
                             info->name, size);
-    // The type comes from the cursor's module where that has it: so it lives as long as the cursor.
+    // The type comes from the cursor's module if that has it, so that it lives as long as the cursor.
     if (module != c->module && spyp_enter(c->device, "reinterpret") == 0) {
         info = spy_reflect_type(c->module->module, info->name);
         if (!info) spyp_raise(c->device);
@@ -644,7 +642,7 @@ static int spyp_place_bool(PyObject *self) {
     return ((spyp_place *)self)->info != NULL;
 }
 
-// The value, and the type in brackets.
+// Returns the value, followed by the type in brackets.
 static PyObject *spyp_place_repr(PyObject *self) {
     spyp_place *p = (spyp_place *)self;
     if (!p->range->device->device) return spyp_format("<slangpy.BufferElementCursor, of a closed device>");
@@ -815,11 +813,11 @@ static PyMethodDef spyp_cursor_methods[] = {
     { "apply", spyp_cursor_apply, METH_NOARGS,
       "apply(): copy the elements that were written to the tensor." },
     { "load", spyp_cursor_reload, METH_NOARGS,
-      "load(): read the elements again; what was not applied is lost. Waits." },
+      "load(): read the elements again; writes without apply() are lost. Waits." },
     { "find_element", SPYP_FUNC(spyp_range_item_by_index), METH_FASTCALL | METH_KEYWORDS,
-      "find_element(index): cursor[index]. IndexError beyond the end." },
+      "find_element(index): returns cursor[index]. IndexError beyond the end." },
     { "_read_bytes", spyp_cursor_read_bytes, METH_NOARGS,
-      "_read_bytes(): all elements as they lie on the device." },
+      "_read_bytes(): the bytes of all elements as they lie on the device." },
     { "_write_bytes", spyp_cursor_write_bytes, METH_O,
       "_write_bytes(data): write bytes as they lie on the device." },
     { "_write_values", spyp_cursor_write_values, METH_O,
@@ -828,29 +826,27 @@ static PyMethodDef spyp_cursor_methods[] = {
 };
 
 static PyGetSetDef spyp_cursor_getset[] = {
-    { "element_count", spyp_cursor_get, NULL, "Number of elements.", (void *)SPYP_CURSOR_COUNT },
-    { "element_size", spyp_cursor_get, NULL, "Bytes of an element on the device.", (void *)SPYP_CURSOR_SIZE },
-    { "element_stride", spyp_cursor_get, NULL, "Bytes from one element to the next on the device.",
+    { "element_count", spyp_cursor_get, NULL, "The number of elements.", (void *)SPYP_CURSOR_COUNT },
+    { "element_size", spyp_cursor_get, NULL, "The bytes of an element on the device.", (void *)SPYP_CURSOR_SIZE },
+    { "element_stride", spyp_cursor_get, NULL, "The bytes from one element to the next on the device.",
       (void *)SPYP_CURSOR_STRIDE },
-    { "size", spyp_cursor_get, NULL, "Bytes of all elements on the device.", (void *)SPYP_CURSOR_BYTES },
+    { "size", spyp_cursor_get, NULL, "The bytes of all elements on the device.", (void *)SPYP_CURSOR_BYTES },
     { "element_type", spyp_cursor_get, NULL, "The TypeReflection of the elements.",
       (void *)SPYP_CURSOR_TYPE },
     { "element_type_layout", spyp_cursor_get, NULL, "The TypeLayoutReflection of the elements.",
       (void *)SPYP_CURSOR_LAYOUT },
-    { "is_loaded", spyp_cursor_get, NULL, "Whether the elements have been read.",
+    { "is_loaded", spyp_cursor_get, NULL, "Whether the elements have been read from the device.",
       (void *)SPYP_CURSOR_LOADED },
-    { "resource", spyp_cursor_get, NULL, "What the elements belong to.", (void *)SPYP_CURSOR_RESOURCE },
+    { "resource", spyp_cursor_get, NULL, "The buffer or tensor that the elements belong to.", (void *)SPYP_CURSOR_RESOURCE },
     { NULL, NULL, NULL, NULL, NULL },
 };
 
 static PyType_Slot spyp_cursor_slots[] = {
     { Py_tp_doc,
-      (void *)"BufferCursor(tensor, start=0, count=None): elements of a tensor in a copy on the host. "
-              "cursor[i] is a "
-              "BufferElementCursor, cursor[i] = value writes one; apply() copies back what was written. "
-              "BufferCursor(element_layout, buffer_resource, load_before_write=True) sees a Buffer as "
-              "elements of a type; "
-              "BufferCursor(device_type, element_layout, size) makes memory for as many." },
+      (void *)"BufferCursor(tensor, start=0, count=None): the elements of a tensor, copied to the host. cursor[i] is a "
+          "BufferElementCursor, and cursor[i] = value writes an element; apply() copies written elements back. "
+          "BufferCursor(element_layout, buffer_resource, load_before_write=True) shows a Buffer as elements of a type; "
+          "BufferCursor(device_type, element_layout, size) allocates memory for `size` elements." },
     { Py_tp_new, (void *)spyp_cursor_new },
     { Py_tp_dealloc, (void *)spyp_cursor_dealloc },
     { Py_tp_traverse, (void *)spyp_cursor_traverse },
@@ -878,38 +874,37 @@ SPYP_NAMED(spyp_place_reinterpret_by_new_layout, spyp_place_reinterpret, "reinte
 
 static PyMethodDef spyp_place_methods[] = {
     { "read", spyp_place_read, METH_NOARGS,
-      "read(): the value: a number, vector, matrix, list, or a dict for a struct." },
+      "read(): returns the value: a number, vector, matrix, list, or a dict for a struct." },
     { "write", SPYP_FUNC(spyp_place_write_by_val), METH_FASTCALL | METH_KEYWORDS,
-      "write(value): numbers, lists, vectors or arrays; a dict changes the fields that it names, and other "
-      "keys are passed over. "
-      "Nothing is changed when a part does not fit." },
+      "write(value): write numbers, lists, vectors or arrays; a dict changes the fields that it names, and other keys are ignored. "
+      "Nothing is changed if a part does not fit." },
     { "set_data", SPYP_FUNC(spyp_place_set_data_by_data), METH_FASTCALL | METH_KEYWORDS,
-      "set_data(data): the place's bytes, from anything with a buffer." },
+      "set_data(data): write the value's bytes, from any object with a buffer." },
     { "has_field", SPYP_FUNC(spyp_place_has_field_by_name), METH_FASTCALL | METH_KEYWORDS,
-      "has_field(name): whether there is a part of that name or path." },
+      "has_field(name): whether the value has a part of that name or path." },
     { "has_element", SPYP_FUNC(spyp_place_has_element_by_index), METH_FASTCALL | METH_KEYWORDS,
-      "has_element(index): whether there is a part of that index." },
+      "has_element(index): whether the value has a part of that index." },
     { "find_field", SPYP_FUNC(spyp_place_item_by_name), METH_FASTCALL | METH_KEYWORDS,
       "find_field(name): returns the part with that name or path, as cursor[name] does; an invalid cursor if the element has no such part." },
     { "find_element", SPYP_FUNC(spyp_place_find_element_by_index), METH_FASTCALL | METH_KEYWORDS,
-      "find_element(index): a part by index. An invalid cursor beyond the end." },
+      "find_element(index): the element with that index; an invalid cursor beyond the end." },
     { "reinterpret", SPYP_FUNC(spyp_place_reinterpret_by_new_layout), METH_FASTCALL | METH_KEYWORDS,
       "reinterpret(new_layout): the same bytes as a value of another type." },
     { "is_valid", spyp_place_valid, METH_NOARGS,
-      "is_valid(): whether it can be read and written: it is at something, and its device is open." },
+      "is_valid(): whether the value can be read and written: the cursor has one, and its device is open." },
     { NULL, NULL, 0, NULL },
 };
 
 static PyGetSetDef spyp_place_getset[] = {
-    { "type", spyp_place_type, NULL, "The Slang type of the place, unless it has a field of that name.",
+    { "type", spyp_place_type, NULL, "The Slang type of the value, unless it has a field of that name.",
       NULL },
-    { "_offset", spyp_place_offset, NULL, "Bytes from the cursor's first element, on the device.", NULL },
+    { "_offset", spyp_place_offset, NULL, "The bytes from the cursor's first element, on the device.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 
 static PyType_Slot spyp_place_slots[] = {
-    { Py_tp_doc, (void *)"A place in the elements of a BufferCursor: place.field, place['light.color'], "
-                         "place[2]; place.field = value writes." },
+    { Py_tp_doc, (void *)"A value in the elements of a BufferCursor, or a part of one: place.field, place['light.color'], place[2]; "
+        "place.field = value writes." },
     { Py_tp_dealloc, (void *)spyp_place_dealloc },
     { Py_tp_traverse, (void *)spyp_place_traverse },
     { Py_tp_repr, (void *)spyp_place_repr },

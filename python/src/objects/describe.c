@@ -9,7 +9,7 @@
 typedef struct spyp_instance_only {
     PyObject_HEAD
     PyObject *(*get)(PyObject *self);
-    PyObject *of_class; // value of the class's attribute; NULL means that the class has none
+    PyObject *of_class; // the class's own attribute of that name; NULL means that the class has none
     const char *name;
 } spyp_instance_only;
 
@@ -33,7 +33,8 @@ static PyType_Slot spyp_instance_only_slots[] = {
 static PyType_Spec spyp_instance_only_spec = { "slangpy._slangpy._InstanceOnly", sizeof(spyp_instance_only), 0,
                                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_instance_only_slots };
 
-// Adds such an attribute to a class. Takes over the reference `of_class`. Returns -1 with an exception set.
+// Adds an attribute to a class: instances get the value of `get`, the class itself `of_class`. Takes over the reference
+// `of_class`. Returns -1 with an exception set.
 static int spyp_instance_only_add(PyTypeObject *kind, PyTypeObject *type, const char *name, PyObject *(*get)(PyObject *self), PyObject *of_class) {
     spyp_instance_only *d = (spyp_instance_only *)spyp_alloc(kind);
     if (d) {
@@ -48,7 +49,7 @@ static int spyp_instance_only_add(PyTypeObject *kind, PyTypeObject *type, const 
 
 // >>functions
 
-// Adds a declaration, and below it its comment, indented.
+// Returns a declaration with its comment, indented, below it.
 static PyObject *spyp_declaration_text(const spy_decl *decl) {
     PyObject *lines = PyUnicode_FromString(decl->doc), *line = PyUnicode_FromString("\n"), *indented = PyUnicode_FromString("\n    ");
     PyObject *doc = lines && line && indented ? PyUnicode_Replace(lines, line, indented, -1) : NULL;

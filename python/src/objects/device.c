@@ -19,8 +19,8 @@ static void spyp_on_block(bool begins, void *user_data) {
     }
 }
 
-// The library asks this while the thread waits without the GIL. The device keeps the exception that a signal's
-// handler raises, because the library may still end the call well.
+// The library calls this function while the thread waits without the GIL. The device keeps the exception that a signal handler raises,
+// because the library may still end the call successfully.
 static bool spyp_on_interrupt(void *user_data) {
     spyp_device *d = (spyp_device *)user_data;
     if (d->owner != PyThread_get_thread_ident() || !d->released) return false;
@@ -139,7 +139,7 @@ static int spyp_device_setup(spyp_device *d, PyObject *type, const char *adapter
         desc->adapter_name = adapter_name;
         desc->log.func = spyp_on_log;
         desc->log.user_data = d;
-        desc->log.level = SPY_LOG_LEVEL_WARNING; // what kernels print is logged in any case
+        desc->log.level = SPY_LOG_LEVEL_WARNING; // messages that kernels print are logged at any level
         desc->progress.func = spyp_on_progress;
         desc->progress.user_data = d;
         desc->blocking.func = spyp_on_block;
@@ -361,7 +361,7 @@ static PyObject *spyp_device_close(PyObject *self, PyObject *ignored) {
     PyObject *error = NULL;
     SPYP_UNUSED(ignored);
     if (!d->device || d->closing) Py_RETURN_NONE;
-    Py_CLEAR(d->follow); // its stream is not needed any more, and asking for it may fail
+    Py_CLEAR(d->follow); // the stream is not needed any more, and asking for it may fail
     if (spyp_enter(d, "Device.close") < 0) return NULL;
     if (d->depth > 1) { // code of the user calls close() during a use of the device
         spyp_leave(d);
@@ -422,7 +422,7 @@ static bool spyp_outwait(spyp_device *d) {
     spyp_wait(d);
     bool left = PyErr_Occurred() && !PyErr_ExceptionMatches(spyp.error);
     if (left) PyErr_WriteUnraisable((PyObject *)Py_TYPE((PyObject *)d));
-    else PyErr_Clear(); // errors of the work itself are not reported
+    else PyErr_Clear(); // errors of the device's work are not reported
     PyErr_Restore(type, value, trace);
     return !left;
 }
@@ -541,7 +541,7 @@ static PyObject *spyp_device_trim(PyObject *self, PyObject *ignored) {
     Py_RETURN_NONE;
 }
 
-// Returns one moment on the GPU's clock and the host's: (gpu_ns, host_ns).
+// Returns the same moment on the GPU's and on the host's clock: (gpu_ns, host_ns).
 static PyObject *spyp_device_calibration(PyObject *self, PyObject *ignored) {
     spyp_device *d = (spyp_device *)self;
     SPYP_UNUSED(ignored);
@@ -675,8 +675,7 @@ static PyObject *spyp_device_flush_print(PyObject *self, PyObject *ignored) {
     Py_RETURN_NONE;
 }
 
-// Returns what kernels have printed. The library logs it while the host waits, so d->printed collects it
-// during the wait.
+// Returns the messages that kernels have printed. The library logs them while the host waits, so d->printed collects them during the wait.
 static PyObject *spyp_device_print_string(PyObject *self, PyObject *ignored) {
     spyp_device *d = (spyp_device *)self;
     PyObject *lines = PyList_New(0), *text = NULL;
@@ -716,7 +715,7 @@ static PyObject *spyp_device_extra(PyObject *self, void *ignored) {
     return Py_NewRef(((spyp_device *)self)->extra);
 }
 
-// Sets log, progress or reports to a callable or None.
+// Gets log, progress or reports: a callable or None.
 static PyObject *spyp_callable_get(PyObject *self, void *offset) {
     PyObject *value = *(PyObject **)(void *)((char *)self + (size_t)offset);
     return Py_NewRef(value ? value : Py_None);
@@ -765,13 +764,15 @@ SPYP_NAMED(spyp_device_set_delay_by_timeout_ms, spyp_device_set_delay, "set_hot_
 SPYP_NAMED(spyp_device_off_close_by_id, spyp_device_off_close, "unregister_device_close_callback", "id")
 
 static PyMethodDef spyp_device_methods[] = {
-    { "close", spyp_device_close, METH_NOARGS, "Release the device and all that was made from it; waits for its work." },
+    { "close", spyp_device_close, METH_NOARGS, "Wait for the device's work, and release the device and all objects that were made from "
+        "it." },
     { "wait", spyp_device_wait, METH_NOARGS, "Submit all work and wait for it. Ctrl-C ends the waiting." },
-    { "flush", spyp_device_submit, METH_NOARGS, "Hand all recorded work to the GPU without waiting; gives its id." },
-    { "wait_for_submit", SPYP_FUNC(spyp_device_wait_for_submit_by_id), METH_FASTCALL | METH_KEYWORDS, "Wait for the work up to an id that flush() or submit gave." },
+    { "flush", spyp_device_submit, METH_NOARGS, "Submit all recorded work to the GPU without waiting; gives the submission's id." },
+    { "wait_for_submit", SPYP_FUNC(spyp_device_wait_for_submit_by_id), METH_FASTCALL | METH_KEYWORDS, "Wait for the work up to an id "
+        "that flush() or a submit function returned." },
     { "is_submit_finished", SPYP_FUNC(spyp_device_is_finished_by_id), METH_FASTCALL | METH_KEYWORDS, "Whether the work up to an id has finished. Never waits." },
     { "_vulkan", spyp_device_vulkan, METH_NOARGS, "(VkInstance, VkPhysicalDevice, VkDevice) of a Vulkan device, as ints." },
-    { "_info", spyp_device_info, METH_NOARGS, "What the device is, as a dict." },
+    { "_info", spyp_device_info, METH_NOARGS, "The device's properties as a dict." },
     { "stats", spyp_device_stats, METH_NOARGS, "Counts since the device was made: calls, dispatches, barriers, submits, bytes." },
     { "_calibration", spyp_device_calibration, METH_NOARGS, "(gpu_ns, host_ns): one moment on the GPU's clock and the host's." },
     { "_save_pack", spyp_device_save_pack, METH_O, "Write what the device has recorded to a file." },
@@ -782,13 +783,16 @@ static PyMethodDef spyp_device_methods[] = {
     { "register_device_close_callback", SPYP_FUNC(spyp_device_on_close_by_callback), METH_FASTCALL | METH_KEYWORDS,
       "Call function(device) before the device is released; gives a number for unregister_device_close_callback()." },
     { "_on_reload", spyp_device_on_hot_reload, METH_O, "Call function(succeeded, message) after each reload of a module." },
-    { "set_hot_reload_delay", SPYP_FUNC(spyp_device_set_delay_by_timeout_ms), METH_FASTCALL | METH_KEYWORDS, "Least time between two looks at the files, in milliseconds." },
+    { "set_hot_reload_delay", SPYP_FUNC(spyp_device_set_delay_by_timeout_ms), METH_FASTCALL | METH_KEYWORDS, "Set the least time "
+        "between two looks at the files, in milliseconds." },
     { "reload_all_programs", spyp_device_reload, METH_NOARGS, "Reload all modules whose files have changed, and return their number." },
-    { "_reload_changed", spyp_device_reload_changed, METH_NOARGS, "As reload_all_programs(), but plain reflection objects live on if no file has changed." },
+    { "_reload_changed", spyp_device_reload_changed, METH_NOARGS, "Do the same as reload_all_programs(), except that plain reflection "
+        "objects stay valid if no file has changed." },
     { "flush_print", spyp_device_flush_print, METH_NOARGS, "Wait for work that prints, and deliver its messages to the log." },
     { "flush_print_to_string", spyp_device_print_string, METH_NOARGS,
-      "Wait for work that prints; gives its messages, a line each." },
-    { "unregister_device_close_callback", SPYP_FUNC(spyp_device_off_close_by_id), METH_FASTCALL | METH_KEYWORDS, "Forget the close callback of that number." },
+      "Wait for work that prints; gives its messages, one on each line." },
+    { "unregister_device_close_callback", SPYP_FUNC(spyp_device_off_close_by_id), METH_FASTCALL | METH_KEYWORDS, "Forget the close "
+        "callback with that number." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -829,8 +833,9 @@ static PyType_Spec spyp_device_spec = {
 };
 
 static PyMethodDef spyp_device_functions[] = {
-    { "_enumerate_adapters", spyp_enumerate, METH_VARARGS, "What adapters a backend has, as a list of dicts." },
-    { "_set_logger", spyp_set_logger, METH_O, "function(level, message) for the messages of devices without one, or None." },
+    { "_enumerate_adapters", spyp_enumerate, METH_VARARGS, "Describe the adapters of a backend as a list of dicts." },
+    { "_set_logger", spyp_set_logger, METH_O, "set function(level, message) for the messages of devices without a log of their own; or "
+        "None." },
     { NULL, NULL, 0, NULL },
 };
 

@@ -1,4 +1,5 @@
-// Command encoders and command buffers: a command list while it is recorded, and when it is finished.
+// Command encoders and command buffers. A command encoder is a command list that is recorded, a command buffer one that is
+// finished.
 #include "objects/objects.h"
 
 #include <string.h>
@@ -250,7 +251,7 @@ static PyObject *spyp_encoder_finish(PyObject *self, PyObject *ignored) {
     return (PyObject *)made;
 }
 
-// _split() returns what was recorded so far as a CommandBuffer. The encoder goes on with an empty recording.
+// _split() returns the recording so far as a CommandBuffer. The encoder continues with an empty recording.
 static PyObject *spyp_encoder_split(PyObject *self, PyObject *ignored) {
     spyp_encoder *e = (spyp_encoder *)self;
     spy_list_desc desc;
@@ -322,7 +323,7 @@ static PyObject *spyp_encoder_repr(PyObject *self) {
 
 // >>command buffers
 
-// Hands the recorded operations to the device. Device.submit_command_buffers() flushes afterwards.
+// Submits the recorded operations to the device. Device.submit_command_buffers() flushes afterwards.
 static PyObject *spyp_commands_submit(PyObject *self, PyObject *ignored) {
     spyp_encoder *e = (spyp_encoder *)self;
     SPYP_UNUSED(ignored);
@@ -332,7 +333,7 @@ static PyObject *spyp_commands_submit(PyObject *self, PyObject *ignored) {
 
 #define SPYP_MOST_CHANGES 64
 
-// Converts the items of a dict to arguments, in the way in which calls of the function convert theirs.
+// Converts the items of a dict to arguments, as a call of the function converts its arguments.
 static spy_status spyp_commands_change(spyp_encoder *e, uint32_t number, spyp_function *f, PyObject *values) {
     spy_arg items[SPYP_MOST_CHANGES];
     spy_args args = { items, 0 };
@@ -436,7 +437,7 @@ static PyObject *spyp_commands_times(PyObject *self, PyObject *ignored) {
 
 // >>lists in packs
 
-// The tensors of a dict, as arguments. `made` gets the tensors of those that are None; NULL: None is an error.
+// Returns the tensors of a dict as arguments. `made` gets the tensors of items that are None; if it is NULL, None is an error.
 // Returns -1 with an exception set. The caller frees `items` and releases `pairs`.
 static int spyp_list_tensors(spyp_device *d, PyObject *tensors, const char *what, PyObject **pairs, spy_arg **items,
                              spy_tensor ***made) {
@@ -533,23 +534,22 @@ PyObject *spyp_device_load_list(PyObject *self, PyObject *args) {
     { name, SPYP_FUNC(function), METH_VARARGS | METH_KEYWORDS, doc }
 
 static PyMethodDef spyp_encoder_methods[] = {
-    { "_split", spyp_encoder_split, METH_NOARGS, "_split(): what was recorded so far, as a CommandBuffer." },
+    { "_split", spyp_encoder_split, METH_NOARGS, "_split(): end the recording so far; gives it as a CommandBuffer." },
     SPYP_METHOD(
         "copy_buffer", spyp_encoder_copy,
-        "copy_buffer(dst, dst_offset, src, src_offset, size): copy bytes; the ranges do not overlap."),
+        "copy_buffer(dst, dst_offset, src, src_offset, size): copy bytes between ranges that do not overlap."),
     SPYP_METHOD("clear_buffer", spyp_encoder_clear_buffer,
-                "clear_buffer(buffer, offset=0, size=-1): set bytes to zero; -1: to the end."),
+                "clear_buffer(buffer, offset=0, size=-1): set bytes to zero; a size of -1 goes to the end."),
     SPYP_METHOD("upload_buffer_data", spyp_encoder_upload,
-                "upload_buffer_data(buffer, offset, data): copy the bytes of a contiguous array, as they are "
-                "now, to the buffer."),
+                "upload_buffer_data(buffer, offset, data): copy the current bytes of a contiguous array to the buffer."),
     SPYP_METHOD("copy_tensor", spyp_encoder_copy_tensor,
-                "copy_tensor(dst, src): copy all elements; same shape and type, both contiguous."),
+                "copy_tensor(dst, src): copy all elements of a tensor to another of the same shape and type; both are contiguous."),
     SPYP_METHOD("fill_tensor", spyp_encoder_fill,
-                "fill_tensor(tensor, value): set every number of a contiguous tensor."),
+                "fill_tensor(tensor, value): set every number of a contiguous tensor to one value."),
     SPYP_METHOD("push_debug_group", spyp_encoder_push,
-                "push_debug_group(name, color=None): name what follows, for debug tools."),
+                "push_debug_group(name, color=None): begin a named group of operations, for debug tools."),
     SPYP_METHOD("insert_debug_marker", spyp_encoder_marker,
-                "insert_debug_marker(name, color=None): name this point, for debug tools."),
+                "insert_debug_marker(name, color=None): record a name at this point, for debug tools."),
     { "pop_debug_group", spyp_encoder_pop, METH_NOARGS, "pop_debug_group(): end the newest group." },
     { "global_barrier", spyp_encoder_barrier, METH_NOARGS,
       "global_barrier(): all earlier work ends before later work begins. Buffers and tensors never need "
@@ -570,7 +570,7 @@ static PyMethodDef spyp_commands_methods[] = {
                 "save(name, tensors): put the recording into the pack that its device records (record_pack). tensors: a dict "
                 "of the tensors that it uses, by the names that Device.load_list() takes."),
     { "_submit", spyp_commands_submit, METH_NOARGS,
-      "_submit(): do the operations in order, as if they were called now." },
+      "_submit(): run the recorded operations in order." },
     { "_times", spyp_commands_times, METH_NOARGS,
       "_times(): the timestamps of the last submission in ns. Waits for it." },
     { NULL, NULL, 0, NULL },
@@ -584,7 +584,7 @@ static PyMemberDef spyp_encoder_members[] = {
 };
 
 static PyGetSetDef spyp_encoder_getset[] = {
-    { "device", spyp_encoder_get_device, NULL, "The device that it was made for.", NULL },
+    { "device", spyp_encoder_get_device, NULL, "The device that the encoder was made for.", NULL },
     { "is_finished", spyp_encoder_get_finished, NULL, "Whether the recording has ended.", NULL },
     { "op_count", spyp_encoder_count, NULL, "Recorded operations.", (void *)SPYP_OPS },
     { "call_count", spyp_encoder_count, NULL, "Recorded calls and dispatches.", (void *)SPYP_CALLS },

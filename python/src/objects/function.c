@@ -82,7 +82,7 @@ static Py_ssize_t spyp_declarations(spyp_call *call, PyObject *args, PyObject *n
     Py_ssize_t n = PyTuple_Size(args), k = PyTuple_Size(named) / 2, count = 0;
     spy_arg *items = (spy_arg *)spyp_arena_take(&call->arena, (size_t)(n + k + 1) * sizeof *items);
     if (!(*list = items)) return -1;
-    if (chain && chain->self) items[count++] = spy_arg_any(NULL); // the instance, which is bound
+    if (chain && chain->self) items[count++] = spy_arg_any(NULL); // the bound instance
     for (Py_ssize_t i = 0; i < n + k; i++) {
         PyObject *entry = i < n ? PyTuple_GetItem(args, i) : PyTuple_GetItem(named, 2 * (i - n) + 1);
         const char *name = i < n ? NULL : spyp_utf8(PyTuple_GetItem(named, 2 * (i - n)));
@@ -127,7 +127,7 @@ static PyObject *spyp_link_declare(PyObject *self, PyObject *args, PyObject *kwa
     return (PyObject *)made;
 }
 
-// Adds one item to a tuple that may be NULL. A new reference.
+// Appends an item to a tuple that may be NULL. Returns a new reference.
 static PyObject *spyp_appended(PyObject *tuple, PyObject *item) {
     PyObject *one = item ? PyTuple_Pack(1, item) : NULL;
     PyObject *all = one && tuple ? PySequence_Concat(tuple, one) : Py_XNewRef(one);
@@ -135,7 +135,7 @@ static PyObject *spyp_appended(PyObject *tuple, PyObject *item) {
     return all;
 }
 
-// Returns a callable for set() as one that takes the function which is called.
+// Returns a callable for set() in the form that takes the function which is called.
 static PyObject *spyp_setter_of(PyObject *callable) {
     PyObject *chains = PyImport_ImportModule("slangpy.chains");
     PyObject *setter = chains ? PyObject_CallMethod(chains, "setter", "(O)", callable) : NULL;
@@ -395,7 +395,7 @@ static PyObject *spyp_function_append_to(PyObject *self, PyObject *args, PyObjec
     return result;
 }
 
-// Calls slangpy.chains.build(function, args, kwargs).
+// Returns slangpy.chains.build(function, args, kwargs).
 static PyObject *spyp_function_build(PyObject *self, PyObject *args, PyObject *kwargs) {
     PyObject *chains = PyImport_ImportModule("slangpy.chains");
     PyObject *built = chains ? PyObject_CallMethod(chains, "build", "OOO", self, args, kwargs ? kwargs : Py_None) : NULL;
@@ -463,7 +463,7 @@ static PyObject *spyp_rebase(PyObject *self, PyObject *args) {
     SPYP_UNUSED(self);
     if (!PyArg_ParseTuple(args, "O!O!|p:_rebase", spyp.function, &function, spyp.function, &base, &bound)) return NULL;
     PyObject *declared = ((spyp_function *)function)->declared;
-    if (declared) { // what was declared of the function holds for the base, too
+    if (declared) { // the declared arguments of the function hold for the base, too
         PyObject *method = PyObject_GetAttrString(base, "declare");
         base = method ? PyObject_Call(method, PyTuple_GetItem(declared, 0), PyTuple_GetItem(declared, 1)) : NULL;
         Py_XDECREF(method);
@@ -478,7 +478,8 @@ static PyObject *spyp_rebase(PyObject *self, PyObject *args) {
 }
 
 static PyMethodDef spyp_chain_functions[] = {
-    { "_chain_of", spyp_chain_of, METH_O, "What a Function's chain says: its mode (0, or a derivative's), its return type, its instance." },
+    { "_chain_of", spyp_chain_of, METH_O, "The settings of a Function's chain: its mode (0, or a derivative's), its return type, its "
+        "instance." },
     { "_chain_is_plain", spyp_chain_is_plain, METH_O, "Whether a Function's chain has nothing but a bound instance." },
     { "_rebase", spyp_rebase, METH_VARARGS,
       "_rebase(function, base, bound=True): `base` with the chain of `function`, except its return type and, unless bound, its instance." },
@@ -493,39 +494,47 @@ SPYP_NAMED(spyp_link_conformances_by_type_conformances, spyp_link_conformances, 
 SPYP_NAMED(spyp_link_stream_by_stream, spyp_link_stream, "cuda_stream", "stream")
 
 static PyMethodDef spyp_function_methods[] = {
-    { "call", SPYP_FUNC(spyp_function_call_method), METH_VARARGS | METH_KEYWORDS, "call(*args, **kwargs): as the function itself." },
+    { "call", SPYP_FUNC(spyp_function_call_method), METH_VARARGS | METH_KEYWORDS, "call(*args, **kwargs): call the function, as the "
+        "object itself does." },
     { "append_to", SPYP_FUNC(spyp_function_append_to), METH_VARARGS | METH_KEYWORDS,
       "append_to(command_encoder, *args, **kwargs): record the call into a command encoder instead of making it." },
     { "dispatch", SPYP_FUNC(spyp_function_dispatch), METH_VARARGS | METH_KEYWORDS,
-      "dispatch(thread_count, *args, vars={}, command_encoder=None, **kwargs): run over explicit threads; arguments go whole." },
+      "dispatch(thread_count, *args, vars={}, command_encoder=None, **kwargs): run the function in the given number of threads; "
+      "arguments are passed whole." },
     { "dispatch_indirect", SPYP_FUNC(spyp_function_dispatch_indirect), METH_VARARGS | METH_KEYWORDS,
       "dispatch_indirect(groups, *args, vars={}, command_encoder=None, **kwargs): run over as many groups as stand in GPU memory "
       "when it runs: the first three numbers (x, y, z) of a contiguous Tensor of uint, or of a slice of one. No more than the "
       "device's limits; nothing checks that. Arguments go whole." },
     { "explain", SPYP_FUNC(spyp_function_explain), METH_VARARGS | METH_KEYWORDS,
-      "explain(*args, **kwargs): what the call would do: binding table, call shape, kernel text. Nothing runs." },
+      "explain(*args, **kwargs): describe the call with these arguments: binding table, call shape, kernel text. Nothing runs." },
     { "time", SPYP_FUNC(spyp_function_time), METH_VARARGS | METH_KEYWORDS,
       "time(*args, **kwargs): make the call, wait for it, and give the GPU's time in seconds." },
     { "map", SPYP_FUNC(spyp_link_map), METH_VARARGS | METH_KEYWORDS,
       "map(*args, **kwargs): for each argument, by position or parameter name, a tuple of kernel dimensions (() for one value that is "
       "passed whole) or the Slang type it is loaded as. A name that no overload has is a ValueError." },
     { "_gradcheck", SPYP_FUNC(spyp_function_gradcheck), METH_VARARGS | METH_KEYWORDS,
-      "_gradcheck(options, *args, **kwargs): what gradcheck() of the package calls: None, or the text of the error." },
+      "_gradcheck(options, *args, **kwargs): runs gradcheck() of the package; gives None, or the text of the error." },
     { "declare", SPYP_FUNC(spyp_link_declare), METH_VARARGS | METH_KEYWORDS,
       "declare(*args, **kwargs): the function with mappings and types that its calls need not say: for each parameter, by position or "
       "name, vmapping(...), a Slang type, vmap(type, dims) for both, or None. Its calls take plain arguments." },
     { "set", SPYP_FUNC(spyp_link_set), METH_VARARGS | METH_KEYWORDS,
       "set(*args, **kwargs): values for the module's global shader parameters: one dict, keywords, or one callable that gives a dict "
       "at each call. It gets the function that is called, if it takes an argument." },
-    { "constants", SPYP_FUNC(spyp_link_constants_by_constants), METH_FASTCALL | METH_KEYWORDS, "constants(values): a dict of values for `extern static const`, fixed when it is compiled." },
-    { "bind", SPYP_FUNC(spyp_link_bind_by_this), METH_FASTCALL | METH_KEYWORDS, "bind(this): the instance that a method is called on." },
-    { "return_type", SPYP_FUNC(spyp_link_return_type_by_return_type), METH_FASTCALL | METH_KEYWORDS, "return_type(return_type): what calls give: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None: the default." },
-    { "thread_group_size", SPYP_FUNC(spyp_link_group_size), METH_VARARGS | METH_KEYWORDS, "thread_group_size(*size): threads of a group, as numbers or a tuple of at most three; missing ones are 1." },
+    { "constants", SPYP_FUNC(spyp_link_constants_by_constants), METH_FASTCALL | METH_KEYWORDS, "constants(values): a dict of values "
+        "for `extern static const`, which are fixed when the kernel is compiled." },
+    { "bind", SPYP_FUNC(spyp_link_bind_by_this), METH_FASTCALL | METH_KEYWORDS, "bind(this): bind the instance that a method is called "
+        "on." },
+    { "return_type", SPYP_FUNC(spyp_link_return_type_by_return_type), METH_FASTCALL | METH_KEYWORDS, "return_type(return_type): the "
+        "form of results: 'numpy', 'tensor', Tensor, NDBuffer or numpy.ndarray; None is the default." },
+    { "thread_group_size", SPYP_FUNC(spyp_link_group_size), METH_VARARGS | METH_KEYWORDS, "thread_group_size(*size): the threads of a "
+        "group, as up to three numbers or a tuple; missing ones are 1." },
     { "shared_bytes", SPYP_FUNC(spyp_link_shared_bytes), METH_VARARGS | METH_KEYWORDS,
       "shared_bytes(bytes): dynamic shared memory of each group, which CUDA text in the function reaches; at most "
       "Device.info.limits.max_shared_bytes." },
-    { "call_group_shape", SPYP_FUNC(spyp_link_call_group), METH_VARARGS | METH_KEYWORDS, "call_group_shape(*shape): elements that run next to each other." },
-    { "prelude", SPYP_FUNC(spyp_link_prelude_by_code), METH_FASTCALL | METH_KEYWORDS, "prelude(text): Slang text, added to an earlier one, at the head of the generated kernel." },
+    { "call_group_shape", SPYP_FUNC(spyp_link_call_group), METH_VARARGS | METH_KEYWORDS, "call_group_shape(*shape): the shape of the "
+        "groups of elements that run next to each other." },
+    { "prelude", SPYP_FUNC(spyp_link_prelude_by_code), METH_FASTCALL | METH_KEYWORDS, "prelude(text): Slang text at the head of the "
+        "generated kernel, behind the texts of earlier prelude()." },
     { "type_conformances", SPYP_FUNC(spyp_link_conformances_by_type_conformances), METH_FASTCALL | METH_KEYWORDS,
       "type_conformances(conformances): types that interface values may have at run time: a list of 'Circle : IShape = 0' or "
       "('IShape', 'Circle', 0)." },
@@ -536,21 +545,22 @@ static PyMethodDef spyp_function_methods[] = {
       "cuda_stream(stream): calls run on that CUDA stream, after all earlier work of the device, which goes on after them. An int, a "
       "NativeHandle, or an object with cuda_stream or __cuda_stream__(), as torch's streams. ValueError where the device is not CUDA's, or the stream of another context." },
     { "write", SPYP_FUNC(spyp_link_writer), METH_VARARGS | METH_KEYWORDS,
-      "write(function, *args, **kwargs): function(cursor, *args, **kwargs) sets globals at each call, through a ShaderCursor." },
+      "write(function, *args, **kwargs): call function(cursor, *args, **kwargs) at each call; it sets globals through a ShaderCursor." },
     { "debug_build_call_data", SPYP_FUNC(spyp_function_build), METH_VARARGS | METH_KEYWORDS,
-      "debug_build_call_data(*args, **kwargs): the kernel of a call with these arguments, built but not run: code, pipeline, "
-      "debug_only_bindings." },
+      "debug_build_call_data(*args, **kwargs): build the kernel of a call with these arguments without running it; gives an object "
+      "with code, pipeline and debug_only_bindings." },
     { "as_func", spyp_function_self, METH_NOARGS, "as_func(): the function itself." },
-    { "as_struct", spyp_function_as_struct, METH_NOARGS, "as_struct(): ValueError, for this is a function." },
+    { "as_struct", spyp_function_as_struct, METH_NOARGS, "as_struct(): Raises ValueError, because this is a function." },
     { NULL, NULL, 0, NULL },
 };
 
 static PyGetSetDef spyp_function_getset[] = {
-    { "name", spyp_function_get_name, NULL, "Slang's name, without the struct's of a method.", NULL },
-    { "full_name", spyp_function_get_full_name, NULL, "The name with the struct's and with generic arguments: 'Particle.step', 'f<float>'.", NULL },
+    { "name", spyp_function_get_name, NULL, "Slang's name of the function; for a method without the struct's name.", NULL },
+    { "full_name", spyp_function_get_full_name, NULL, "The name with that of its struct and with generic arguments: 'Particle.step', "
+        "'f<float>'.", NULL },
     { "declared", spyp_function_get_declared, NULL,
-      "What declare() was given: a tuple of the entries by position and a dict of those by name. None: nothing is declared.", NULL },
-    { "module", spyp_function_get_module, NULL, "The module that it is looked up in.", NULL },
+      "The arguments of declare(): a tuple of the entries by position and a dict of the entries by name; None without declare().", NULL },
+    { "module", spyp_function_get_module, NULL, "The module that the function is looked up in.", NULL },
     { "bwds", spyp_function_get_mode, NULL,
       "The backward derivative, a Function: bwds(..., _result=tensor) takes the arguments of the call, reads the gradients of the "
       "outputs (grad_in of tensors, .grad of a DiffPair) and adds, for each element, the product with the derivative to the gradients "
@@ -569,7 +579,7 @@ static PyMemberDef spyp_function_members[] = {
     { NULL, 0, 0, 0, NULL },
 };
 
-// Function(module, func, struct=None, options={}): the function of that name, or of a FunctionReflection.
+// Function(module, func, struct=None, options={}) finds the function by a name or a FunctionReflection.
 static PyObject *spyp_function_of(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "module", "func", "struct", "options", NULL };
     PyObject *module, *given, *owner = Py_None, *options = Py_None, *found = NULL;
@@ -583,10 +593,10 @@ static PyObject *spyp_function_of(PyTypeObject *type, PyObject *args, PyObject *
 
 static PyType_Slot spyp_function_slots[] = {
     { Py_tp_new, (void *)spyp_function_of },
-    { Py_tp_doc, (void *)"A Slang function. Calling it runs it once for each element of the broadcast shape of its arguments; "
-                         "_result= says where the result goes, _append_to= records, _thread_count= adds threads. A pointer takes a tensor, a "
-                         "buffer, an address (a large int) or an object with device_address or data_ptr(); a list of dicts is one dimension "
-                         "of structs. Function(module, func, struct=None, options={}) finds it, as module[func] does." },
+    { Py_tp_doc, (void *)"A Slang function. Calling it runs it once for each element of the broadcast shape of its arguments; _result= "
+        "says where the result goes, _append_to= records the call, _thread_count= adds threads. A pointer takes a tensor, a buffer, "
+        "an address (a large int) or an object with device_address or data_ptr(); a list of dicts is one dimension of structs. "
+        "Function(module, func, struct=None, options={}) finds the function, as module[func] does." },
     { Py_tp_dealloc, (void *)spyp_function_dealloc },
     { Py_tp_traverse, (void *)spyp_function_traverse },
     { Py_tp_clear, (void *)spyp_function_clear },

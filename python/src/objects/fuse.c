@@ -7,7 +7,7 @@ typedef struct spyp_graph {
     PyObject_HEAD
     spyp_device *device;
     spy_fusion *fusion; // NULL means that it has ended
-    PyObject *modules;  // list of the Modules of what it calls
+    PyObject *modules;  // a list of the Modules whose functions the graph calls
 } spyp_graph;
 
 // >>values
@@ -71,7 +71,7 @@ static int spyp_graph_value(spyp_arena *arena, PyObject *object, const char *nam
             *arg = spy_arg_f32n(name, floats, (uint32_t)n);
         } else {
             int32_t *ints = (int32_t *)(void *)values;
-            for (Py_ssize_t i = 0; i < n; i++) { // writes only bytes of numbers that have been read
+            for (Py_ssize_t i = 0; i < n; i++) { // this loop writes only bytes of numbers that have been read
                 if (!(values[i] >= INT32_MIN && values[i] <= INT32_MAX)) {
                     PyErr_Format(spyp.value_error, "expected a vector of integers from -2**31 to 2**31 - 1, got %R: write m.uint2(a, b) for larger ones", object);
                     return -1;
@@ -137,7 +137,7 @@ static bool spyp_graph_is_open(const spyp_graph *g) {
     return false;
 }
 
-// Ends a method that made a node. Raises the library's error when the node was not made.
+// Ends a method that adds a node. Raises the library's error if the node was not made.
 static PyObject *spyp_graph_done(spyp_graph *g, spy_node node) {
     if (!node.graph) spyp_raise(g->device);
     spyp_leave(g->device);
@@ -345,7 +345,7 @@ static PyObject *spyp_graph_cancel(PyObject *self, PyObject *ignored) {
             spy_fuse_cancel(g->fusion);
             spyp_leave(g->device);
         } else {
-            PyErr_Clear(); // the graph is of a process that was forked, or its device was closed
+            PyErr_Clear(); // the process was forked, or the device was closed
         }
     }
     g->fusion = NULL;
@@ -375,17 +375,18 @@ static void spyp_graph_dealloc(PyObject *self) {
 }
 
 static PyMethodDef spyp_graph_methods[] = {
-    { "use", spyp_graph_use, METH_O, "use(module): its types are known by name." },
-    { "outs", spyp_graph_outs, METH_O, "outs(node): names of the out and inout parameters of a call." },
-    { "input", spyp_graph_input, METH_VARARGS, "input(name, type): a node; type None: that of its first use." },
-    { "call", spyp_graph_call, METH_VARARGS, "call(function, [(name or None, value)]): a node." },
-    { "make", spyp_graph_make, METH_VARARGS, "make(type, [(name or None, value)]): a node." },
-    { "op", spyp_graph_op, METH_VARARGS, "op(name, [(None, value)]): a node." },
-    { "member", spyp_graph_member, METH_VARARGS, "member(node, name): a node." },
-    { "out", spyp_graph_out, METH_VARARGS, "out(node, name): a node, what a call left in an out parameter." },
-    { "type", spyp_graph_type, METH_O, "type(node): the Slang type's name, or None." },
-    { "output", spyp_graph_output, METH_VARARGS, "output(name, value, reduction=0, dims=()): an output." },
-    { "end", spyp_graph_end, METH_NOARGS, "end(): the Function." },
+    { "use", spyp_graph_use, METH_O, "use(module): make the types of a module known by name in the graph." },
+    { "outs", spyp_graph_outs, METH_O, "outs(node): the names of the out and inout parameters of a call." },
+    { "input", spyp_graph_input, METH_VARARGS, "input(name, type): add an input; gives its node. type None: the type that the first "
+        "use needs." },
+    { "call", spyp_graph_call, METH_VARARGS, "call(function, [(name or None, value)]): record a call of a Function; gives its node." },
+    { "make", spyp_graph_make, METH_VARARGS, "make(type, [(name or None, value)]): record the construction of a value; gives its node." },
+    { "op", spyp_graph_op, METH_VARARGS, "op(name, [(None, value)]): record an operator; gives its node." },
+    { "member", spyp_graph_member, METH_VARARGS, "member(node, name): record the access to a member of a value; gives its node." },
+    { "out", spyp_graph_out, METH_VARARGS, "out(node, name): the node of the value that a call leaves in an out parameter." },
+    { "type", spyp_graph_type, METH_O, "type(node): the name of a node's Slang type, or None." },
+    { "output", spyp_graph_output, METH_VARARGS, "output(name, value, reduction=0, dims=()): add an output to the graph." },
+    { "end", spyp_graph_end, METH_NOARGS, "end(): end the recording; gives the Function." },
     { "cancel", spyp_graph_cancel, METH_NOARGS, "cancel(): drop the graph." },
     { NULL, NULL, 0, NULL },
 };

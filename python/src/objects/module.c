@@ -1,5 +1,5 @@
-// The extension module: adds its types in the order in which they need each other, and has the functions that
-// slangpy/*.py calls to set its state.
+// The extension module: adds its types in the order in which they depend on each other, and has the functions by which slangpy/*.py set the
+// module's state.
 #include "objects/objects.h"
 #include "values/math_view.h"
 
@@ -19,8 +19,10 @@ static PyObject *spyp_at_exit(PyObject *self, PyObject *interrupted) {
 
 static PyMethodDef spyp_module_methods[] = {
     { "_at_exit", spyp_at_exit, METH_O,
-      "Called when the interpreter ends; True: because of Ctrl-C. Work whose wait Ctrl-C has ended is not waited for again; then, none is." },
-    { "_after_fork", spyp_after_fork, METH_NOARGS, "Called in the child of a fork: its devices are the parent's." },
+      "Tells the module that the interpreter ends; True: because of Ctrl-C. Work whose wait Ctrl-C has ended is not waited for again, "
+      "and in this case no work is." },
+    { "_after_fork", spyp_after_fork, METH_NOARGS, "Tells the module in the child of a fork that existing devices belong to the "
+        "parent." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -37,7 +39,7 @@ static int spyp_module_exec(PyObject *module) {
         spyp_extension_ready(module) < 0 || spyp_names_ready() < 0 || spyp_describe_ready() < 0 || spyp_gradient_ready(module) < 0 ||
         spyp_vectorized_ready(module) < 0 || spyp_cuda_ready(module) < 0 || spyp_foreign_ready(module) < 0 ||
         spyp_texture_ready(module) < 0 || spyp_raster_ready(module) < 0 || spyp_fuse_ready(module) < 0 ||
-        spyp_autograd_ready(module) < 0 || spyp_launch_ready(module) < 0)
+        spyp_autograd_ready(module) < 0 || spyp_launch_ready(module) < 0 || spyp_sharing_ready(module) < 0)
         return -1;
     return PyModule_AddIntConstant(module, "SPY_VERSION", SPY_VERSION);
 }

@@ -1,4 +1,4 @@
-// The classes Module and Struct, which give the names of a Slang module as attributes.
+// The classes Module and Struct, whose attributes are the names of a Slang module.
 #include "objects/reflection.h"
 
 #include <string.h>
@@ -182,21 +182,22 @@ static Py_hash_t spyp_struct_hash(PyObject *self) {
 
 static PyMethodDef spyp_struct_methods[] = {
     { "as_struct", spyp_struct_self, METH_NOARGS, "as_struct(): the type itself, for code that says module.Foo.as_struct()." },
-    { "as_func", spyp_struct_as_func, METH_NOARGS, "as_func(): ValueError, for this is a type." },
+    { "as_func", spyp_struct_as_func, METH_NOARGS, "as_func(): Raises ValueError, because this is a type." },
     { NULL, NULL, 0, NULL },
 };
 
 static PyGetSetDef spyp_struct_getset[] = {
     { "name", spyp_struct_get_name, NULL, "Slang's name without its path and generic arguments, e.g. 'float3' or 'Particle'.", NULL },
-    { "full_name", spyp_struct_get_full_name, NULL, "The name in full: 'vector<float,3>', 'Scene.Light', 'Grid<int>'.", NULL },
+    { "full_name", spyp_struct_get_full_name, NULL, "The name with its path and generic arguments: 'vector<float,3>', 'Scene.Light', "
+        "'Grid<int>'.", NULL },
     { "module", spyp_struct_get_module, NULL, "The module in which the name is known.", NULL },
-    { "fields", spyp_struct_get_fields, NULL, "Field names to the fields, as VariableReflections; empty when it is no struct.", NULL },
-    { "shape", spyp_struct_get_shape, NULL, "Sizes of a vector, matrix or array; () for others.", NULL },
-    { "size_bytes", spyp_struct_get_size, NULL, "Bytes in C's layout; 0 for what host memory cannot hold.", NULL },
+    { "fields", spyp_struct_get_fields, NULL, "The fields by name, as VariableReflections; empty for a type that is not a struct.", NULL },
+    { "shape", spyp_struct_get_shape, NULL, "The sizes of a vector, matrix or array; () for other types.", NULL },
+    { "size_bytes", spyp_struct_get_size, NULL, "The bytes of a value in C's layout; 0 for types that host memory cannot hold.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 
-// Struct(module, slang_struct, options={}): the Struct of a TypeReflection.
+// Struct(module, slang_struct, options={}) makes the Struct of a TypeReflection.
 static PyObject *spyp_struct_of(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "module", "slang_struct", "options", NULL };
     PyObject *module, *given, *options = Py_None;
@@ -211,7 +212,7 @@ static PyObject *spyp_struct_of(PyTypeObject *type, PyObject *args, PyObject *kw
 static PyType_Slot spyp_struct_slots[] = {
     { Py_tp_new, (void *)spyp_struct_of },
     { Py_tp_doc, (void *)"A Slang type: `module.Particle`, `module.float3`. Attributes are its methods and nested types; calling it "
-                         "calls its constructor. Struct(module, slang_struct, options={}) makes it of a TypeReflection." },
+        "calls its constructor. Struct(module, slang_struct, options={}) makes one of a TypeReflection." },
     { Py_tp_dealloc, (void *)spyp_struct_dealloc },
     { Py_tp_traverse, (void *)spyp_struct_traverse },
     { Py_tp_getattro, (void *)spyp_struct_getattr },
@@ -264,8 +265,7 @@ static void spyp_module_dealloc(PyObject *self) {
     spyp_free(self);
 }
 
-// Returns what the library's message says beyond the missing name, as a new str: ", did you mean 'add'?", ":
-// it is ...", or "".
+// Returns the part of the library's message after the missing name, as a new str: ", did you mean 'add'?", ": it is ...", or "".
 static PyObject *spyp_module_hint(const char *message, const char *name) {
     static const char missing[] = "has no function '";
     const char *rest = strstr(message, missing);
@@ -278,8 +278,8 @@ static PyObject *spyp_module_hint(const char *message, const char *name) {
     return PyUnicode_FromString(*rest ? rest + 1 : rest);
 }
 
-// Finds a function or type of the module. NULL without an exception: there is none of that name, and *why
-// tells similar names unless `why` is NULL. Call it inside the device.
+// Finds a function or type of the module. NULL without an exception means that the module has none of that name, and *why receives similar
+// names unless `why` is NULL. Call it inside the device.
 static PyObject *spyp_module_look_up(spyp_module *m, PyObject *name, PyObject **why) {
     const char *text = spyp_utf8(name);
     spyp_device *d = m->device;
@@ -441,8 +441,8 @@ static int spyp_defines(spyp_arena *arena, PyObject *dict, const char *where, sp
     return 0;
 }
 
-// Returns a conformance that is no text as (interface, type, id), where the id is -1 if it is not given. It comes
-// as ("IShape", "Circle", 0), or as an object with interface_name, type_name and id.
+// Returns a conformance that is not text as (interface, type, id), where the id is -1 if it is not given. The conformance is a tuple
+// ("IShape", "Circle", 0), or an object with interface_name, type_name and id.
 static PyObject *spyp_conformance_parts(PyObject *item, const char *where) {
     PyObject *parts[3] = { NULL, NULL, NULL }, *result = NULL;
     static const char *const names[] = { "interface_name", "type_name", "id" };
@@ -503,7 +503,7 @@ PyObject *spyp_conformances_parse(PyObject *items, const char *where) {
         if (!parts || PyList_SetItem(list, i, parts) < 0) Py_CLEAR(list);
     }
     if (list && spyp_conformances_number(list, where) < 0) Py_CLEAR(list);
-    for (Py_ssize_t i = 0; list && i < PyList_Size(list); i++) { // the texts that the library takes: "Circle : IShape = 0"
+    for (Py_ssize_t i = 0; list && i < PyList_Size(list); i++) { // makes the texts that the library takes: "Circle : IShape = 0"
         PyObject *item = PyList_GetItem(list, i);
         if (!PyTuple_Check(item)) continue;
         PyObject *text = spyp_format("%U : %U = %S", PyTuple_GetItem(item, 1), PyTuple_GetItem(item, 0), PyTuple_GetItem(item, 2));
@@ -514,8 +514,8 @@ PyObject *spyp_conformances_parse(PyObject *items, const char *where) {
     return tuple;
 }
 
-// The options that SlangPy's scripts may give. Some have no effect here and are accepted silently, because
-// they ask for what is always done here, or are meant for other targets.
+// The options that SlangPy's scripts may give. Some have no effect and are accepted silently, because they ask for the library's only
+// behaviour, or are meant for other targets.
 static const char *const spyp_option_names[] = {
     "strict_broadcasting", "compiler_options", "defines", "include_paths", "optimization", "debug_info", "floating_point_mode",
     "warnings_as_errors", "enable_experimental_features", "type_conformances", "downstream_args",
@@ -580,8 +580,8 @@ static const char *const spyp_optimizations[] = { "default", "none", "low", "hig
 static const char *const spyp_debug_infos[] = { "default", "none", "minimal", "standard", "maximal", NULL };
 static const char *const spyp_float_modes[] = { "default", "precise", "fast", NULL };
 
-// Parses the options of NVRTC that the library has, too; all others are refused. On Vulkan no compiler runs
-// after Slang, and the options are Slang's.
+// Parses the options of NVRTC that the library supports; all others are refused. On Vulkan no compiler runs after Slang, and the options
+// are Slang's.
 static int spyp_downstream(spyp_arena *arena, PyObject *options, const char *where, spy_compile_options *out) {
     static const struct {
         const char *word;
@@ -650,7 +650,7 @@ static int spyp_module_options(spyp_arena *arena, PyObject *options, const char 
     return spyp_module_conformances(arena, value, where, desc);
 }
 
-// Returns the module's name: the one that was given, or else the file's name without its folder and ending.
+// Returns the module's name: the name that was given, or the file's name without its folder and extension.
 static PyObject *spyp_module_name(const spy_module_desc *desc) {
     if (desc->name) return PyUnicode_FromString(desc->name);
     const char *start = desc->path, *end;
@@ -673,7 +673,7 @@ static int spyp_module_note(spyp_module *m, const spy_module_desc *desc, PyObjec
     return m->made ? 0 : -1;
 }
 
-// Loads a module. `conformances`: further type conformances, or NULL.
+// Loads a module. `conformances` are further type conformances, or NULL.
 static PyObject *spyp_load(spyp_device *d, const char *where, spy_module_desc *desc, PyObject *options, PyObject *link,
                            PyObject *conformances) {
     spyp_arena arena;
@@ -721,7 +721,7 @@ static PyObject *spyp_load_file(PyObject *device, PyObject *path, PyObject *opti
     memset(&desc, 0, sizeof desc);
     if (!d) return NULL;
     if (!PyUnicode_FSConverter(path, &bytes)) {
-        bool text = PyErr_ExceptionMatches(PyExc_ValueError); // the text has NUL characters
+        bool text = PyErr_ExceptionMatches(PyExc_ValueError); // a ValueError means that the text has NUL characters
         PyErr_Clear();
         if (text) return PyErr_Format(spyp.value_error, "%s: argument 'path': expected a path that the system can have, got %R", where, path);
         return PyErr_Format(PyExc_TypeError, "%s: argument 'path': expected a path, got %R", where, (PyObject *)Py_TYPE(path));
@@ -767,8 +767,8 @@ static PyObject *spyp_module_load_source(PyObject *type, PyObject *args, PyObjec
     return spyp_load(d, "Module.load_from_source", &desc, options, link, NULL);
 }
 
-// Loads the module's code another time, with other modules linked to it (after those that it links already),
-// with other options unless `options` is None, and with these type conformances unless there are none.
+// Loads the module's code another time, with further modules linked to it, with other options unless `options` is None, and with these type
+// conformances unless there are none.
 static PyObject *spyp_module_again(spyp_module *m, const char *where, PyObject *options, PyObject *link, PyObject *conformances) {
     spy_module_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -951,30 +951,33 @@ SPYP_NAMED(spyp_module_require_struct_by_name, spyp_module_require_struct, "requ
 
 static PyMethodDef spyp_module_methods_table[] = {
     { "load_from_file", SPYP_FUNC(spyp_module_load_file), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
-      "load_from_file(device, path, options={}, link=[]): load a .slang or .slang-module file; a name without ending is a .slang file. `options`: strict_broadcasting, "
-      "defines, include_paths, optimization ..." },
+      "load_from_file(device, path, options={}, link=[]): load a .slang or .slang-module file; a name without extension is a .slang "
+      "file. `options`: strict_broadcasting, defines, include_paths, optimization ..." },
     { "load_from_source", SPYP_FUNC(spyp_module_load_source), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
       "load_from_source(device, name, source, options={}, link=[]): load Slang text." },
     { "load_from_module", SPYP_FUNC(spyp_module_load_module), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
-      "load_from_module(device, module, options={}, link=[]): a Module of a SlangModule, with these modules linked to it." },
+      "load_from_module(device, module, options={}, link=[]): make a Module of a SlangModule, with further modules linked to it." },
     { "find_function", SPYP_FUNC(spyp_module_find_function_by_name), METH_FASTCALL | METH_KEYWORDS, "find_function(name): the function of that name, or None." },
-    { "require_function", SPYP_FUNC(spyp_module_require_function_by_name), METH_FASTCALL | METH_KEYWORDS, "require_function(name): the function of that name; ValueError when there is none." },
+    { "require_function", SPYP_FUNC(spyp_module_require_function_by_name), METH_FASTCALL | METH_KEYWORDS, "require_function(name): the "
+        "function of that name; raises ValueError if there is none." },
     { "find_struct", SPYP_FUNC(spyp_module_find_struct_by_name), METH_FASTCALL | METH_KEYWORDS, "find_struct(name): the type of that name, or None." },
-    { "require_struct", SPYP_FUNC(spyp_module_require_struct_by_name), METH_FASTCALL | METH_KEYWORDS, "require_struct(name): the type of that name; ValueError when there is none." },
-    { "find_function_in_struct", SPYP_FUNC(spyp_module_find_in_struct), METH_VARARGS | METH_KEYWORDS, "find_function_in_struct(struct, name): a method of a type or of its name, or None." },
-    { "on_hot_reload", spyp_module_on_hot_reload, METH_NOARGS, "on_hot_reload(): forget the functions and types that were found." },
+    { "require_struct", SPYP_FUNC(spyp_module_require_struct_by_name), METH_FASTCALL | METH_KEYWORDS, "require_struct(name): the type "
+        "of that name; raises ValueError if there is none." },
+    { "find_function_in_struct", SPYP_FUNC(spyp_module_find_in_struct), METH_VARARGS | METH_KEYWORDS, "find_function_in_struct(struct, name): the "
+        "method of a type, which is given as a type or by name; None if the type has none of that name." },
+    { "on_hot_reload", spyp_module_on_hot_reload, METH_NOARGS, "on_hot_reload(): forget the functions and types that were looked up." },
     { "reload", spyp_module_reload, METH_VARARGS,
-      "reload(source=None): load the code again, from its file or from new text. When that fails, all stays as it was." },
+      "reload(source=None): load the code again, from its file or from new text. If that fails, the module stays as it was." },
     { "save", spyp_module_save, METH_O, "save(path): write the module in compiled form as a .slang-module file." },
     { "_load_again", spyp_module_load_again, METH_VARARGS,
-      "_load_again(options, link, type_conformances): the same code as another module, linked to further ones." },
+      "_load_again(options, link, type_conformances): load the module's code again as another module, linked to further ones." },
     { "_view", spyp_module_view, METH_O, "_view(type): an object of Module or of a subclass for the same module." },
     { NULL, NULL, 0, NULL },
 };
 
 static PyGetSetDef spyp_module_getset[] = {
     { "name", spyp_module_get_name, NULL, "The module's name or path.", NULL },
-    { "device", spyp_module_get_device, NULL, "The device that it was loaded on.", NULL },
+    { "device", spyp_module_get_device, NULL, "The device that the module was loaded on.", NULL },
     { "_made", spyp_module_get_made, NULL, "How it was loaded: (path, name, source, options, link).", NULL },
     { "_number", spyp_module_get_number, NULL, "A number that only objects of the same module have in common.", NULL },
     { "_extra", spyp_module_get_extra, NULL, "What Python code keeps with the module: a dict.", NULL },
@@ -987,7 +990,8 @@ static PyMemberDef spyp_module_members[] = {
 };
 
 static PyType_Slot spyp_module_type_slots[] = {
-    { Py_tp_doc, (void *)"Slang code by name: attributes are its functions and types; module['f<float, 4>'] names a specialisation." },
+    { Py_tp_doc, (void *)"Slang code whose functions and types are found by name: as attributes, or as module['f<float, 4>'] for a "
+        "specialisation." },
     { Py_tp_new, (void *)spyp_module_new },
     { Py_tp_dealloc, (void *)spyp_module_dealloc },
     { Py_tp_traverse, (void *)spyp_module_traverse },
@@ -1039,15 +1043,16 @@ static PyObject *spyp_check_options(PyObject *self, PyObject *options) {
 }
 
 static PyMethodDef spyp_device_load_methods[] = {
-    { "load_module", SPYP_FUNC(spyp_device_load), METH_VARARGS | METH_KEYWORDS, "load_module(path, options={}, link=[]): a Module." },
+    { "load_module", SPYP_FUNC(spyp_device_load), METH_VARARGS | METH_KEYWORDS, "load_module(path, options={}, link=[]): load a Module." },
     { "load_module_from_file", SPYP_FUNC(spyp_device_load), METH_VARARGS | METH_KEYWORDS,
-      "load_module_from_file(path, options={}, link=[]): a Module." },
+      "load_module_from_file(path, options={}, link=[]): load a Module from a file." },
     { "load_module_from_source", SPYP_FUNC(spyp_device_load_source), METH_VARARGS | METH_KEYWORDS,
-      "load_module_from_source(module_name, source, options={}, link=[]): a Module." },
+      "load_module_from_source(module_name, source, options={}, link=[]): load a Module from text." },
     { NULL, NULL, 0, NULL },
 };
 
-// Returns the tuple of what a module was loaded from: path as bytes, name and text, each or None, options, link; or None.
+// Returns the tuple of what a module was loaded from: path as bytes, name and text, each or None, options, link. Returns None for a module
+// that was not loaded.
 static PyObject *spyp_made_of(PyObject *self, PyObject *module) {
     SPYP_UNUSED(self);
     if (!PyObject_TypeCheck(module, spyp.module_type)) return PyErr_Format(PyExc_TypeError, "expected a Module, got %R", (PyObject *)Py_TYPE(module));
@@ -1057,8 +1062,10 @@ static PyObject *spyp_made_of(PyObject *self, PyObject *module) {
 
 int spyp_modules_ready(PyObject *module) {
     static PyMethodDef functions[] = {
-        { "_made_of", spyp_made_of, METH_O, "What a module was loaded from: path as bytes, name and text, each or None, options, linked modules; or None." },
-        { "_check_options", spyp_check_options, METH_O, "_check_options(options): the error that loading a module with them would give." },
+        { "_made_of", spyp_made_of, METH_O, "What a module was loaded from: path as bytes, name and text, each or None, options, "
+            "linked modules; None if it was not loaded from file or text." },
+        { "_check_options", spyp_check_options, METH_O, "_check_options(options): raise the error that loading a module with these "
+            "options would raise." },
         { NULL, NULL, 0, NULL },
     };
     if (PyModule_AddFunctions(module, functions) < 0) return -1;

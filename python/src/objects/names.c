@@ -1,4 +1,4 @@
-// Names of modules and types: what dir() lists, and the values of constants.
+// The names of modules and types: what dir() lists, and the values of constants.
 #include "objects/reflection.h"
 
 #include <string.h>

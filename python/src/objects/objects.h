@@ -1,4 +1,4 @@
-// The classes that Python's users see: what their files offer to each other.
+// The classes that Python's users see: functions that the files of this folder call in each other.
 #ifndef SPYP_OBJECTS_H
 #define SPYP_OBJECTS_H
 
@@ -15,8 +15,7 @@ int spyp_function_ready(PyObject *module);
 // >>modules.c, names.c
 // Returns type_conformances as a tuple of str, or NULL with an exception set.
 PyObject *spyp_conformances_parse(PyObject *items, const char *where);
-// Returns the function, type or constant of a name as a new reference. NULL without an exception: there is
-// none.
+// Returns the function, type or constant of a name as a new reference. NULL without an exception means that there is none.
 PyObject *spyp_module_find(spyp_module *module, PyObject *name);
 // Returns the device's empty module, for built-in types, as a new reference.
 spyp_module *spyp_module_default(spyp_device *device);
@@ -49,9 +48,10 @@ int spyp_raster_ready(PyObject *module);
 // >>fuse.c
 int spyp_fuse_ready(PyObject *module);
 
-// >>device.c, cuda.c, encoder.c, reflection.c
+// >>device.c, cuda.c, sharing.c, encoder.c, reflection.c
 int spyp_device_ready(PyObject *module);
 int spyp_cuda_ready(PyObject *module);
+int spyp_sharing_ready(PyObject *module);
 int spyp_encoder_ready(PyObject *module);
 PyObject *spyp_device_load_list(PyObject *self, PyObject *args); // a method of Device
 int spyp_reflection_ready(PyObject *module);

@@ -1,5 +1,5 @@
-// The classes of rasters and draws. slangpy/render.py and slangpy/drawing.py check what users give, and hand it to the functions of
-// this file as tuples of numbers.
+// The classes of rasters and draws. slangpy/render.py and slangpy/drawing.py check the user's arguments, and pass them to the functions
+// of this file as tuples of numbers.
 #include "objects/objects.h"
 
 #include <string.h>
@@ -90,7 +90,8 @@ static int spyp_inputs_parse(PyObject *attributes, PyObject *layouts, PyObject *
 }
 
 // _raster_make(vertex, fragment, (topology, cull, clockwise_is_front, wireframe, depth_compare, depth_read_only, depth_clamped,
-// alpha_to_coverage, sample_mask), (bias, slope, clamp), blends, stencil, attributes, layouts, instance_attributes, label)
+// alpha_to_coverage, sample_mask), (bias, slope, clamp), blends, stencil, attributes, layouts, instance_attributes, label): makes a
+// raster.
 static PyObject *spyp_raster_make(PyObject *self, PyObject *args) {
     PyObject *vertex, *fragment, *blends, *stencil, *attributes, *layouts, *names;
     int topology, cull, clockwise, wireframe, compare, read_only, clamped, coverage;
@@ -251,8 +252,8 @@ static spy_tensor *spyp_buffer_of(PyObject *object, const spyp_device *d, const 
     return spyp_tensor_is_of(object, d, "draw", name) ? ((spyp_tensor *)object)->tensor : NULL;
 }
 
-// Reads the indices as (buffer or None, offset, 16 bit), the vertex buffers as (buffer or None, offset) each, and what is read on the
-// GPU as None or (buffer, offset, count).
+// Reads the indices as (buffer or None, offset, 16 bit), the vertex buffers as (buffer or None, offset) each, and the arguments of an
+// indirect draw as None or (buffer, offset, count).
 static int spyp_buffers_parse(PyObject *indices, PyObject *vertices, PyObject *indirect, const spyp_device *d,
                               spy_draw_desc *desc) {
     PyObject *buffer;
@@ -277,7 +278,7 @@ static int spyp_buffers_parse(PyObject *indices, PyObject *vertices, PyObject *i
     return desc->indirect ? 0 : -1;
 }
 
-// Appends values to a list, which gets new memory in the arena. Returns -1 with an exception set.
+// Appends arguments to a list, which gets new memory in the arena. Returns -1 with an exception set.
 static int spyp_append_args(spyp_arena *arena, spy_args *to, const spy_args *more) {
     if (!to->count || !more->count) {
         if (more->count) *to = *more;
@@ -292,7 +293,7 @@ static int spyp_append_args(spyp_arena *arena, spy_args *to, const spy_args *mor
     return 0;
 }
 
-// Adds the conformances that are not there yet.
+// Adds the conformances that the options do not have yet.
 static int spyp_append_conformances(spyp_arena *arena, spy_call_options *to, const spy_call_options *more) {
     const char **all = (const char **)spyp_arena_take(
         arena, (to->conformance_count + more->conformance_count + 1) * sizeof *all);
@@ -309,7 +310,7 @@ static int spyp_append_conformances(spyp_arena *arena, spy_call_options *to, con
     return 0;
 }
 
-// The options of both functions' chains, such as their type conformances, and the globals of the draw.
+// Sets the options of both functions' chains, such as their type conformances, and the globals of the draw.
 static int spyp_draw_options(spyp_raster *r, spyp_call *call, PyObject *globals, spy_call_options *options) {
     spy_call_options more;
     spy_args given = { NULL, 0 };
@@ -333,8 +334,9 @@ static int spyp_draw_options(spyp_raster *r, spyp_call *call, PyObject *globals,
     return status == 0 ? spyp_append_args(&call->arena, &options->globals, &given) : -1;
 }
 
-// _raster_draw(raster, targets, depth, view, (vertex_count, first_vertex, instance_count, first_instance, vertex_offset, draw_nothing), indices,
-// vertex_buffers, indirect, args, globals, encoder, None or (edges, deterministic, explain): computes or explains gradients instead)
+// _raster_draw(raster, targets, depth, view, (vertex_count, first_vertex, instance_count, first_instance, vertex_offset, draw_nothing),
+// indices, vertex_buffers, indirect, args, globals, encoder, None or (edges, deterministic, explain)): draws, or, with the last argument,
+// computes or explains gradients.
 static PyObject *spyp_raster_draw(PyObject *self, PyObject *args) {
     PyObject *raster, *targets, *depth, *view, *indices, *vertices, *indirect, *named, *globals, *encoder,
         *backward, *result = NULL;
@@ -428,7 +430,7 @@ static PyType_Spec spyp_raster_spec = {
     spyp_raster_slots,
 };
 
-// _raster_outputs(raster): bits of the targets that the fragment function writes
+// _raster_outputs(raster): returns a bit for each target that the fragment function writes.
 static PyObject *spyp_raster_outputs(PyObject *self, PyObject *object) {
     SPYP_UNUSED(self);
     if (!PyObject_TypeCheck(object, spyp.raster))
@@ -442,13 +444,13 @@ static PyObject *spyp_raster_outputs(PyObject *self, PyObject *object) {
 
 static PyMethodDef spyp_raster_functions[] = {
     { "_raster_outputs", spyp_raster_outputs, METH_O,
-      "_raster_outputs(raster): bits of the targets that its fragment function writes." },
+      "_raster_outputs(raster): a bit for each target that the fragment function writes." },
     { "_raster_make", spyp_raster_make, METH_VARARGS,
       "_raster_make(vertex, fragment, numbers, bias, blends, stencil, attributes, layouts, "
-      "instance_attributes, label): a raster of two Functions." },
+      "instance_attributes, label): make a raster of a vertex and a fragment Function." },
     { "_raster_draw", spyp_raster_draw, METH_VARARGS,
       "_raster_draw(raster, targets, depth, view, counts, indices, vertex_buffers, indirect, args, globals, "
-      "encoder, gradients): draws, or records it, or computes gradients." },
+      "encoder, gradients): draw, record a draw, or compute a draw's gradients." },
     { NULL, NULL, 0, NULL },
 };
 

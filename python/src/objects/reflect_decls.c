@@ -62,7 +62,7 @@ static PyObject *spyp_get_attributes(spyp_reflection *r) {
     return spyp_attribute_list(r, r->decl);
 }
 
-// Returns the declaration that has the attributes: of a type it is the one that declares it, or NULL.
+// Returns the declaration that has the attributes of an object; for a type, the declaration of the type. Returns NULL if there is none.
 static const spy_decl *spyp_attribute_owner(PyObject *self) {
     spyp_reflection *r = (spyp_reflection *)self;
     return spyp_reflection_is(self, SPYP_TYPE) ? r->type->decl : r->decl;
@@ -135,7 +135,7 @@ static uint32_t spyp_decl_generics(const spy_decl *decl) {
     return count;
 }
 
-// Returns whether it stands for the generic declaration of a function or struct.
+// Returns whether the object stands for the generic declaration of a function or struct.
 static bool spyp_decl_is_generic(const spyp_reflection *r) {
     return !r->inner && spyp_decl_generics(r->decl) > 0;
 }
@@ -166,7 +166,7 @@ static PyObject *spyp_decl_child(spyp_reflection *r, uint32_t index) {
 
 static PyObject *spyp_decl_kind(spyp_reflection *r) {
     static const uint8_t kinds[] = {
-        // the number in DeclKind of each spy_decl_kind
+        // the number in DeclKind for each spy_decl_kind
         [SPY_DECL_KIND_MODULE] = 3,          [SPY_DECL_KIND_IMPORT] = 10,
         [SPY_DECL_KIND_NAMESPACE] = 6,       [SPY_DECL_KIND_STRUCT] = 1,
         [SPY_DECL_KIND_INTERFACE] = 8,       [SPY_DECL_KIND_ENUM] = 7,
@@ -316,7 +316,7 @@ static PyObject *spyp_decl_item(PyObject *self, Py_ssize_t i) {
     return spyp_decl_child(r, (uint32_t)i);
 }
 
-static int spyp_decl_bool(PyObject *self) { // it is true also when len() is 0
+static int spyp_decl_bool(PyObject *self) { // defined because a declaration without children, whose len() is 0, is true as well
     SPYP_UNUSED(self);
     return 1;
 }
@@ -329,10 +329,11 @@ static PyMethodDef spyp_decl_methods[] = {
     { "as_function", spyp_decl_as_function, METH_NOARGS, "as_function(): the FunctionReflection of a function or method." },
     { "as_variable", spyp_decl_as_variable, METH_NOARGS, "as_variable(): the VariableReflection of a field, parameter or variable." },
     { "find_children_of_kind", SPYP_FUNC(spyp_decl_find_children), METH_VARARGS | METH_KEYWORDS,
-      "find_children_of_kind(kind, child_name=...): a list of DeclReflections, all or those of one name." },
-    { "children_of_kind", SPYP_FUNC(spyp_decl_children_of_kind_by_kind), METH_FASTCALL | METH_KEYWORDS, "children_of_kind(kind): a list of DeclReflections." },
+      "find_children_of_kind(kind, child_name=...): the children of a kind, or of a kind and name, as a list of DeclReflections." },
+    { "children_of_kind", SPYP_FUNC(spyp_decl_children_of_kind_by_kind), METH_FASTCALL | METH_KEYWORDS, "children_of_kind(kind): the "
+        "children of a kind, as a list of DeclReflections." },
     { "find_first_child_of_kind", SPYP_FUNC(spyp_decl_find_first), METH_VARARGS | METH_KEYWORDS,
-      "find_first_child_of_kind(kind, child_name=...): a DeclReflection, or None." },
+      "find_first_child_of_kind(kind, child_name=...): the first child of a kind and name as a DeclReflection, or None." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -345,15 +346,17 @@ static const PyType_Slot spyp_decl_slots[] = {
 
 static const spyp_property spyp_decl_properties[] = {
     SPYP_DECL_PROPERTIES,
-    SPYP_GET("kind", spyp_decl_kind, "What it declares: a DeclReflection.Kind."),
-    SPYP_OF_DECL("path", SPYP_DECL_TEXT, path, "The name with its parents': 'geometry::Circle::area'; '' where it has none."),
-    SPYP_GET("type", spyp_decl_type, "Of a variable; a function's result; what a struct declares; else None."),
-    SPYP_GET("parent", spyp_decl_parent, "The declaration that this one lies in; None: it is the root."),
-    SPYP_GET("children", spyp_decl_children, "The declarations in it, as a list; len() and [i] do it without one."),
-    SPYP_GET("child_count", spyp_decl_child_count, "How many children it has."),
-    SPYP_GET("value", spyp_decl_value, "A number or text: of an enum's case, a constant, a default; None where it is not known."),
-    SPYP_OF_DECL("file", SPYP_DECL_TEXT, file, "The file it is written in; '' when that is not known."),
-    SPYP_OF_DECL("line", SPYP_DECL_UINT, line, "The line, from 1; 0 when that is not known."),
+    SPYP_GET("kind", spyp_decl_kind, "A DeclReflection.Kind: function, struct and so on."),
+    SPYP_OF_DECL("path", SPYP_DECL_TEXT, path, "The name with those of its parents: 'geometry::Circle::area'; '' for a declaration "
+        "without a name."),
+    SPYP_GET("type", spyp_decl_type, "The type of a variable, the result type of a function, or the type that a struct declares; "
+        "otherwise None."),
+    SPYP_GET("parent", spyp_decl_parent, "The declaration that contains this one; None for the root."),
+    SPYP_GET("children", spyp_decl_children, "The declarations in this one, as a list; len(decl) and decl[i] need no list."),
+    SPYP_GET("child_count", spyp_decl_child_count, "The number of declarations in this one."),
+    SPYP_GET("value", spyp_decl_value, "The number or text of an enum's case, a constant or a default value; None if it is not known."),
+    SPYP_OF_DECL("file", SPYP_DECL_TEXT, file, "The file of the declaration; '' if it is not known."),
+    SPYP_OF_DECL("line", SPYP_DECL_UINT, line, "The line of the declaration, from 1; 0 if it is not known."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_decl_class = {
@@ -420,8 +423,8 @@ static PyObject *spyp_function_decl(spyp_reflection *r) {
     return spyp_reflect_decl(SPYP_DECL, r->module, r->decl);
 }
 
-// Returns what it costs to convert a number of one type to another; 0 means that they are the same; -1 means that it
-// does not fit, as a float does not fit an integer.
+// Returns the cost of converting a number of one type to another. 0 means that the types are the same, and -1 that the number does not fit,
+// as a float does not fit an integer.
 static int spyp_scalar_cost(spy_dtype from, spy_dtype to) {
     bool floating = from == SPY_DTYPE_FLOAT16 || from == SPY_DTYPE_FLOAT32 || from == SPY_DTYPE_FLOAT64;
     bool to_floating = to == SPY_DTYPE_FLOAT16 || to == SPY_DTYPE_FLOAT32 || to == SPY_DTYPE_FLOAT64;
@@ -429,15 +432,14 @@ static int spyp_scalar_cost(spy_dtype from, spy_dtype to) {
     return floating && !to_floating ? -1 : floating == to_floating ? 1 : 2;
 }
 
-// Returns what it costs to give an argument of one type to a parameter of another, or -1. A scalar fills a
-// vector.
+// Returns the cost of passing an argument of one type to a parameter of another, or -1. A scalar fills a vector.
 static int spyp_type_cost(const spy_type_info *from, const spy_type_info *to) {
     const unsigned numbers =
         1u << SPY_TYPE_KIND_SCALAR | 1u << SPY_TYPE_KIND_VECTOR | 1u << SPY_TYPE_KIND_MATRIX;
     if (strcmp(from->name, to->name) == 0) return 0;
     const spy_type_info *inner = to;
     while (inner->kind == SPY_TYPE_KIND_ARRAY && inner->count && inner->element) inner = inner->element;
-    // It depends on a generic parameter, or its size does.
+    // The type depends on a generic parameter, or its size does.
     if (inner->kind == SPY_TYPE_KIND_OTHER || (inner->kind == SPY_TYPE_KIND_ARRAY && from->kind == SPY_TYPE_KIND_ARRAY)) return 8;
     if (!(numbers >> from->kind & 1) || !(numbers >> to->kind & 1)) return -1;
     bool fills = from->kind == SPY_TYPE_KIND_SCALAR && to->kind != SPY_TYPE_KIND_SCALAR;
@@ -447,8 +449,7 @@ static int spyp_type_cost(const spy_type_info *from, const spy_type_info *to) {
     return cost < 0 ? -1 : cost + (fills ? 4 : 0);
 }
 
-// Returns what it costs to give arguments of these types to a function; -1 means that they do not fit; -2: an exception
-// is set.
+// Returns the cost of passing arguments of these types to a function; -1 means that they do not fit; -2: an exception is set.
 static int spyp_types_cost(spyp_module *m, const spy_decl *f, PyObject *types, Py_ssize_t n) {
     Py_ssize_t at = 0;
     int all = 0;
@@ -507,31 +508,29 @@ SPYP_NAMED(spyp_function_specialize_by_types, spyp_function_specialize, "special
 static PyMethodDef spyp_function_methods[] = {
     SPYP_MODIFIER_METHODS,
     { "specialize_with_arg_types", SPYP_FUNC(spyp_function_specialize_by_types), METH_FASTCALL | METH_KEYWORDS,
-      "specialize_with_arg_types(types): the overload that takes arguments of these types (TypeReflections "
-      "or names) with the least "
-      "conversions, or None. A generic function has these types in place of its generic parameters. Function.resolve() finds what a "
-      "call would take." },
+      "specialize_with_arg_types(types): the overload that takes arguments of these types (TypeReflections or names) with the least "
+      "conversions, or None. A generic function is specialised for these types. Function.resolve() finds the overload of a call." },
     { NULL, NULL, 0, NULL },
 };
 
 static const spyp_property spyp_function_properties[] = {
     SPYP_DECL_PROPERTIES,
     SPYP_OF_DECL("full_name", SPYP_DECL_TEXT, path, "The name with its parents': 'geometry::Circle::area'."),
-    SPYP_GET("return_type", spyp_decl_type, "The type of the result; 'void' is one too."),
+    SPYP_GET("return_type", spyp_decl_type, "The type of the result, which may be 'void'."),
     SPYP_GET("parameters", spyp_function_parameters, "The parameters, as VariableReflections."),
-    SPYP_GET("this", spyp_function_this, "The type that it is a method of; None for others and static ones."),
-    SPYP_GET("is_overloaded", spyp_function_is_overloaded, "Whether there are others of the name."),
-    SPYP_GET("overloads", spyp_function_overloads, "All functions of the name, this one among them."),
-    SPYP_GET("is_constructor", spyp_function_is_constructor, "Whether it is an __init."),
-    SPYP_GET("have_return_value", spyp_function_have_return_value, "Whether the result is not void."),
+    SPYP_GET("this", spyp_function_this, "The type that the method belongs to; None for static methods and other functions."),
+    SPYP_GET("is_overloaded", spyp_function_is_overloaded, "Whether there are other functions of the name."),
+    SPYP_GET("overloads", spyp_function_overloads, "All functions of the name, including this one."),
+    SPYP_GET("is_constructor", spyp_function_is_constructor, "Whether the function is an __init."),
+    SPYP_GET("have_return_value", spyp_function_have_return_value, "Whether the result type is not void."),
     SPYP_IF("is_generic", SPYP_DECL_FLAG, SPY_DECL_FLAG_GENERIC,
-            "Whether it has generic parameters, or its struct has."),
-    SPYP_IF("static", SPYP_DECL_FLAG, SPY_DECL_FLAG_STATIC, "Whether it is a static method."),
+            "Whether the function has generic parameters, or its struct has."),
+    SPYP_IF("static", SPYP_DECL_FLAG, SPY_DECL_FLAG_STATIC, "Whether the function is a static method."),
     SPYP_IF("mutating", SPYP_DECL_FLAG, SPY_DECL_FLAG_MUTATING,
-            "Whether it is a method that changes its instance."),
+            "Whether the function is a method that changes its instance."),
     SPYP_IF("differentiable", SPYP_DECL_FLAG, SPY_DECL_FLAG_DIFFERENTIABLE,
-            "Whether it is [Differentiable]."),
-    SPYP_GET("decl", spyp_function_decl, "Its DeclReflection."),
+            "Whether the function is [Differentiable]."),
+    SPYP_GET("decl", spyp_function_decl, "The function's DeclReflection."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_function_class = {
@@ -554,11 +553,12 @@ static PyMethodDef spyp_variable_methods[] = {
 
 static const spyp_property spyp_variable_properties[] = {
     SPYP_DECL_PROPERTIES,
-    SPYP_GET("type", spyp_decl_type, "Its TypeReflection; None for an enum's case."),
-    SPYP_GET("index", spyp_variable_index, "Its position among the parameters or fields, from 0."),
-    SPYP_IF("has_default", SPYP_DECL_FLAG, SPY_DECL_FLAG_HAS_DEFAULT, "Whether a call may leave it out; whether it is initialised."),
-    SPYP_GET("value", spyp_decl_value, "A constant's, a default that is a plain number; else None."),
-    SPYP_GET("decl", spyp_function_decl, "Its DeclReflection."),
+    SPYP_GET("type", spyp_decl_type, "The variable's TypeReflection; None for the case of an enum."),
+    SPYP_GET("index", spyp_variable_index, "The position among the parameters or fields, from 0."),
+    SPYP_IF("has_default", SPYP_DECL_FLAG, SPY_DECL_FLAG_HAS_DEFAULT, "Whether a parameter has a default value, or a variable an "
+        "initial one."),
+    SPYP_GET("value", spyp_decl_value, "The value of a constant, or a default value that is a plain number; otherwise None."),
+    SPYP_GET("decl", spyp_function_decl, "The variable's DeclReflection."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_variable_class = {
@@ -574,18 +574,19 @@ static PyObject *spyp_layout_of_variable(spyp_reflection *r) {
 }
 
 static const spyp_property spyp_variable_layout_properties[] = {
-    SPYP_OF_DECL("name", SPYP_DECL_TEXT, name, "The name."),
+    SPYP_OF_DECL("name", SPYP_DECL_TEXT, name, "The variable's name."),
     SPYP_GET("variable", spyp_layout_variable, "The VariableReflection."),
     SPYP_GET("type", spyp_decl_type, "The TypeReflection."),
     SPYP_GET("type_layout", spyp_layout_of_variable, "The TypeLayoutReflection."),
-    SPYP_OF_DECL("offset", SPYP_DECL_SIZE, device_offset_bytes, "Bytes from the beginning of its struct, or of the uniform globals, on the device."),
-    SPYP_OF_DECL("host_offset", SPYP_DECL_SIZE, offset_bytes, "Bytes from the beginning of its struct in C's layout."),
-    SPYP_OF_DECL("binding", SPYP_DECL_UINT, binding, "Of a global resource, in the module's own layout."),
+    SPYP_OF_DECL("offset", SPYP_DECL_SIZE, device_offset_bytes, "The bytes from the beginning of the variable's struct, or of the "
+        "uniform globals, on the device."),
+    SPYP_OF_DECL("host_offset", SPYP_DECL_SIZE, offset_bytes, "The bytes from the beginning of the variable's struct in C's layout."),
+    SPYP_OF_DECL("binding", SPYP_DECL_UINT, binding, "The binding of a global resource in the layout of the module alone."),
     SPYP_OF_DECL("space", SPYP_DECL_UINT, space, "The descriptor set of a global resource."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_variable_layout_class = {
-    "VariableLayoutReflection", "Where a field or a global shader parameter lies.", spyp_variable_layout_properties, NULL, NULL,
+    "VariableLayoutReflection", "The place of a field or a global shader parameter in memory or among bindings.", spyp_variable_layout_properties, NULL, NULL,
 };
 
 PyObject *spyp_variable_repr(spyp_reflection *r) {
@@ -614,7 +615,7 @@ static PyObject *spyp_entry_function(spyp_reflection *r) {
     return spyp_reflect_decl(SPYP_FUNCTION, r->module, r->decl);
 }
 
-// The name that rename() has given takes the place of the generic arguments.
+// Returns the name in the program: the name of rename() takes the place of the generic arguments.
 static PyObject *spyp_entry_override(spyp_reflection *r) {
     return r->arguments ? Py_NewRef(r->arguments) : PyUnicode_FromString(r->decl->name);
 }
@@ -635,7 +636,7 @@ static const spyp_property spyp_entry_point_properties[] = {
     SPYP_GET("name_override", spyp_entry_override, "The name in the program: the function's, or the one that rename() gave it."),
     SPYP_GET("stage", spyp_entry_stage, "The ShaderStage."),
     SPYP_GET("compute_thread_group_size", spyp_entry_group,
-             "[numthreads] as a uint3; zeros for other stages."),
+             "The sizes of [numthreads] as a uint3; zeros for other stages."),
     SPYP_GET("parameters", spyp_entry_parameters, "The parameters, as VariableLayoutReflections."),
     SPYP_GET("function", spyp_entry_function, "The FunctionReflection."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
@@ -695,7 +696,7 @@ static PyObject *spyp_attribute_string(PyObject *self, PyObject *index) {
              : NULL;
 }
 
-// The attribute is declared as a struct, whose fields have the types of the arguments.
+// Returns the type of an argument. The attribute is declared as a struct, whose fields have the types of the arguments.
 static PyObject *spyp_attribute_type(PyObject *self, PyObject *index) {
     spyp_reflection *r = (spyp_reflection *)self;
     if (!spyp_attribute_arg(self, index, "argument_type")) return NULL;
@@ -726,15 +727,15 @@ static PyMethodDef spyp_attribute_methods[] = {
 };
 
 static const spyp_property spyp_attribute_properties[] = {
-    SPYP_GET("name", spyp_attribute_name, "The name: 'Range' of [Range(0, 1)]."),
+    SPYP_GET("name", spyp_attribute_name, "The attribute's name: 'Range' of [Range(0, 1)]."),
     SPYP_GET("args", spyp_attribute_args,
-             "The arguments: int, float, str, or None for those that Slang does not tell (double, half, more than 32 bits)."),
-    SPYP_GET("argument_count", spyp_attribute_count, "How many arguments it has."),
+             "The arguments: int, float, str, or None for arguments that Slang does not tell (double, half, more than 32 bits)."),
+    SPYP_GET("argument_count", spyp_attribute_count, "The number of arguments."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_attribute_class = {
     "Attribute",
-    "An attribute that is declared as a struct, at a declaration.",
+    "An attribute of a declaration; attributes are declared as structs.",
     spyp_attribute_properties,
     spyp_attribute_methods,
     NULL,

@@ -7,7 +7,7 @@
 // >>resources, which are recognized by their names
 
 typedef struct spyp_resource {
-    long shape, access; // numbers of a ResourceShape and a ResourceAccess
+    long shape, access; // the numbers of a ResourceShape and a ResourceAccess
 } spyp_resource;
 
 static bool spyp_skip(const char **text, const char *word) {
@@ -61,7 +61,7 @@ static spyp_resource spyp_resource_of(const spy_type_info *info) {
 
 static PyObject *spyp_type_kind(spyp_reflection *r) {
     static const uint8_t kinds[] = {
-        // the number in TypeKind of each spy_type_kind
+        // the number in TypeKind for each spy_type_kind
         [SPY_TYPE_KIND_OTHER] = 0,           [SPY_TYPE_KIND_VOID] = 5,
         [SPY_TYPE_KIND_SCALAR] = 5,          [SPY_TYPE_KIND_VECTOR] = 4,
         [SPY_TYPE_KIND_MATRIX] = 3,          [SPY_TYPE_KIND_ARRAY] = 2,
@@ -74,9 +74,14 @@ static PyObject *spyp_type_kind(spyp_reflection *r) {
     return spyp_enum("TypeKind", r->type->kind < sizeof kinds ? kinds[r->type->kind] : 0);
 }
 
-// Returns a type's name without namespaces and generic arguments: "Grid" of "ns.Grid<float, 4>".
+// Returns a type's name without namespaces and generic arguments: "Grid" of "ns.Grid<float, 4>". Slang's generic types of
+// vectors, matrices and all textures are "vector", "matrix" and "_Texture", and SlangPy gives these names.
 static PyObject *spyp_type_name(spyp_reflection *r) {
     const char *name = r->type->name, *end = name + strlen(name);
+    long shape = spyp_resource_of(r->type).shape & 0xf;
+    if (r->type->kind == SPY_TYPE_KIND_VECTOR) return PyUnicode_FromString("vector");
+    if (r->type->kind == SPY_TYPE_KIND_MATRIX) return PyUnicode_FromString("matrix");
+    if (shape >= 1 && shape <= 5) return PyUnicode_FromString("_Texture");
     switch (r->type->kind) {
     case SPY_TYPE_KIND_STRUCT:
     case SPY_TYPE_KIND_ENUM:
@@ -95,7 +100,7 @@ static PyObject *spyp_type_name(spyp_reflection *r) {
     return text;
 }
 
-// Returns the name that Slang itself prints: vectors and matrices are generic types there.
+// Returns the name that Slang prints, in which vectors and matrices are generic types.
 PyObject *spyp_full_name(const spy_type_info *t) {
     const char *scalar = t->element ? t->element->name : "";
     if (t->kind == SPY_TYPE_KIND_VECTOR) return spyp_format("vector<%s,%u>", scalar, (unsigned)t->columns);
@@ -125,7 +130,7 @@ static PyObject *spyp_type_scalar(spyp_reflection *r) {
         [SPY_DTYPE_UINT64] = 6,  [SPY_DTYPE_FLOAT16] = 7, [SPY_DTYPE_FLOAT32] = 8, [SPY_DTYPE_FLOAT64] = 9,
     };
     bool number = SPYP_NUMBERS >> r->type->kind & 1;
-    return spyp_enum("ScalarType", r->type->kind == SPY_TYPE_KIND_VOID ? 1
+    return spyp_enum("TypeScalar", r->type->kind == SPY_TYPE_KIND_VOID ? 1
                                    : number                            ? types[r->type->dtype]
                                                                        : 0);
 }
@@ -156,7 +161,7 @@ static PyObject *spyp_type_total_count(spyp_reflection *r) {
 
 static PyObject *spyp_type_fields(spyp_reflection *r) {
     PyObject *list = spyp_decl_list(SPYP_VARIABLE, r->module, r->type->fields, r->type->field_count, ~0u);
-    PyObject *type = list ? spyp_enum_class("FieldList") : NULL; // a list that also goes by names
+    PyObject *type = list ? spyp_enum_class("FieldList") : NULL; // FieldList, a list that also has names as keys
     if (list) spyp_replace(&list, type ? PyObject_CallFunctionObjArgs(type, list, NULL) : NULL);
     Py_XDECREF(type);
     return list;
@@ -193,7 +198,7 @@ static PyObject *spyp_type_shape(spyp_reflection *r) {
 
 PyObject *spyp_type_repr(spyp_reflection *r) {
     PyObject *name = spyp_full_name(r->type), *kind = spyp_type_kind(r);
-    PyObject *shape = PyObject_GetAttrString((PyObject *)r, "shape"); // slang_types.py knows those of tensors, buffers and textures
+    PyObject *shape = PyObject_GetAttrString((PyObject *)r, "shape"); // slang_types.py computes the shapes of tensors, buffers and textures
     PyObject *word = kind ? PyObject_GetAttrString(kind, "name") : NULL, *list = shape ? PySequence_List(shape) : NULL;
     PyObject *text = name && word && list ? spyp_format("refl::Type(full_name=\"%U\", kind=%U, shape=%R)", name, word, list) : NULL;
     Py_XDECREF(name);
@@ -293,11 +298,11 @@ static PyMethodDef spyp_type_methods[] = {
     { "get_user_attribute_by_index", SPYP_FUNC(spyp_attribute_at_by_index), METH_FASTCALL | METH_KEYWORDS, "get_user_attribute_by_index(index): an Attribute." },
     { "find_user_attribute_by_name", SPYP_FUNC(spyp_find_attribute_by_name), METH_FASTCALL | METH_KEYWORDS, "find_user_attribute_by_name(name): the Attribute of that name, or None." },
     { "unwrap_array", spyp_type_unwrap, METH_NOARGS,
-      "unwrap_array(): the type of an array's innermost elements; others: itself." },
+      "unwrap_array(): the type of an array's innermost elements; the type itself if it is not an array." },
     { "find_field", SPYP_FUNC(spyp_type_find_field_by_name), METH_FASTCALL | METH_KEYWORDS,
       "find_field(name): the VariableReflection of a field, or None." },
     { "implements", spyp_type_implements, METH_O,
-      "implements(interface): whether it implements an interface, a type or its name." },
+      "implements(interface): whether the type implements an interface, which is given as a type or by name." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -307,42 +312,45 @@ static PyObject *spyp_type_generation(spyp_reflection *r) {
 
 static const spyp_property spyp_type_properties[] = {
     SPYP_GET("kind", spyp_type_kind, "A TypeReflection.Kind."),
-    SPYP_GET("name", spyp_type_name, "The name without namespaces and generic arguments: 'float3', 'Grid'."),
+    SPYP_GET("name", spyp_type_name, "The name without namespaces and generic arguments: 'Grid', 'vector'; '_Texture' of textures."),
     SPYP_GET("generation", spyp_type_generation, "A number that a reload makes larger: after it the object has the new contents."),
     SPYP_GET("full_name", spyp_type_full_name, "The name in full, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."),
     SPYP_GET("scalar_type", spyp_type_scalar,
-             "A TypeReflection.ScalarType: of a scalar, vector or matrix; else none."),
-    SPYP_GET("row_count", spyp_type_rows, "Rows of a matrix; 1 for vectors and scalars; 0 for others."),
+             "The TypeReflection.ScalarType of a scalar, vector or matrix; none for other types."),
+    SPYP_GET("row_count", spyp_type_rows, "Rows of a matrix; 1 for vectors and scalars; 0 for other types."),
     SPYP_GET("col_count", spyp_type_columns,
-             "Columns of a matrix, components of a vector; 1 for scalars; 0 for others."),
+             "Columns of a matrix, components of a vector; 1 for scalars; 0 for other types."),
     SPYP_GET("element_type", spyp_type_element,
-             "Of an array, vector, matrix, pointer, buffer or texture; an enum's integer; else None."),
-    SPYP_GET("element_count", spyp_type_element_count, "Of an array (0: unsized) or vector; 0 for others."),
+             "The type of the elements of an array, vector, matrix, pointer, buffer or texture; the integer type of an enum; None for "
+             "other types."),
+    SPYP_GET("element_count", spyp_type_element_count, "The number of elements of an array (0 without a size) or vector; 0 for other "
+        "types."),
     SPYP_GET("total_array_element_count", spyp_type_total_count,
-             "Elements of an array of arrays altogether; 0 for others."),
+             "The number of all elements of an array of arrays; 0 for other types."),
     SPYP_GET("fields", spyp_type_fields, "A struct's fields, as VariableReflections."),
-    SPYP_GET("field_count", spyp_type_field_count, "How many fields it has."),
+    SPYP_GET("field_count", spyp_type_field_count, "The number of fields of a struct."),
     SPYP_GET("resource_shape", spyp_type_resource_shape,
-             "A TypeReflection.ResourceShape; none when it is no resource."),
+             "A TypeReflection.ResourceShape; none for a type that is not a resource."),
     SPYP_GET("resource_access", spyp_type_resource_access,
-             "A TypeReflection.ResourceAccess; none when it is no resource."),
+             "A TypeReflection.ResourceAccess; none for a type that is not a resource."),
     SPYP_GET("resource_result_type", spyp_type_resource_result,
-             "What a buffer or texture holds; None when it is no resource."),
+             "The type of the elements of a buffer or texture; None for a type that is not a resource."),
     SPYP_GET("shape", spyp_type_shape,
-             "Sizes of arrays, matrices and vectors, outermost first; () for others."),
-    SPYP_IF("is_array", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_ARRAY), "Whether it is an array."),
-    SPYP_IF("is_scalar", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_SCALAR), "Whether it is a scalar."),
-    SPYP_IF("is_vector", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_VECTOR), "Whether it is a vector."),
-    SPYP_IF("is_matrix", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_MATRIX), "Whether it is a matrix."),
-    SPYP_IF("is_struct", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_STRUCT), "Whether it is a struct."),
-    SPYP_GET("is_float", spyp_type_is_float, "Whether its numbers are floats: half, float or double."),
-    SPYP_GET("is_integer", spyp_type_is_integer, "Whether its numbers are integers, signed or not."),
-    SPYP_GET("is_signed", spyp_type_is_signed, "Whether its numbers are signed integers."),
-    SPYP_GET("is_bool", spyp_type_is_bool, "Whether it is of bools."),
+             "The sizes of arrays, matrices and vectors, outermost first; () for others."),
+    SPYP_IF("is_array", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_ARRAY), "Whether the type is an array."),
+    SPYP_IF("is_scalar", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_SCALAR), "Whether the type is a scalar."),
+    SPYP_IF("is_vector", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_VECTOR), "Whether the type is a vector."),
+    SPYP_IF("is_matrix", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_MATRIX), "Whether the type is a matrix."),
+    SPYP_IF("is_struct", SPYP_TYPE_IS, SPYP_KIND(SPY_TYPE_KIND_STRUCT), "Whether the type is a struct."),
+    SPYP_GET("is_float", spyp_type_is_float, "Whether the type's numbers are floats: half, float or double."),
+    SPYP_GET("is_integer", spyp_type_is_integer, "Whether the type's numbers are integers, signed or not."),
+    SPYP_GET("is_signed", spyp_type_is_signed, "Whether the type's numbers are signed integers."),
+    SPYP_GET("is_bool", spyp_type_is_bool, "Whether the type's components are bools."),
     SPYP_GET("user_attributes", spyp_type_attributes,
              "Attributes of the declaration of a struct, enum or interface of this module."),
+    SPYP_OF_TYPE("size_bytes", SPYP_TYPE_SIZE, size_bytes, "Bytes in C's layout; 0 for what host memory cannot hold."),
     SPYP_GET("decl", spyp_type_decl,
-             "The DeclReflection of a struct, enum or interface of this module; else None."),
+             "The DeclReflection of a struct, enum or interface of this module, or None."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_type_class = {
@@ -369,7 +377,7 @@ static PyObject *spyp_layout_element(spyp_reflection *r) {
 
 static PyMethodDef spyp_type_layout_methods[] = {
     { "unwrap_array", spyp_type_unwrap, METH_NOARGS,
-      "unwrap_array(): the layout of an array's innermost elements; others: itself." },
+      "unwrap_array(): the layout of an array's innermost elements; the layout itself if it is not an array's." },
     { "find_field", SPYP_FUNC(spyp_type_find_field_by_name), METH_FASTCALL | METH_KEYWORDS,
       "find_field(name): the VariableLayoutReflection of a field, or None." },
     { NULL, NULL, 0, NULL },
@@ -380,19 +388,20 @@ static const spyp_property spyp_type_layout_properties[] = {
     SPYP_GET("name", spyp_type_name, "The type's name."),
     SPYP_GET("type", spyp_layout_type, "The TypeReflection."),
     SPYP_OF_TYPE("size", SPYP_TYPE_SIZE, device_size_bytes,
-                 "Bytes on the device, as in a tensor; 0 for resources and what is open."),
-    SPYP_OF_TYPE("alignment", SPYP_TYPE_SIZE, device_align_bytes, "Its alignment in bytes on the device."),
+                 "The bytes on the device, as in a tensor; 0 for resources and for generic types with open parameters."),
+    SPYP_OF_TYPE("alignment", SPYP_TYPE_SIZE, device_align_bytes, "Alignment in bytes on the device."),
     SPYP_OF_TYPE("stride", SPYP_TYPE_SIZE, device_stride_bytes,
-                 "Bytes from one element of an array to the next on the device."),
-    SPYP_OF_TYPE("host_size", SPYP_TYPE_SIZE, size_bytes, "Bytes in C's layout, which host data has."),
-    SPYP_OF_TYPE("host_alignment", SPYP_TYPE_SIZE, align_bytes, "Its alignment in C's layout."),
+                 "The bytes from one element of an array to the next on the device."),
+    SPYP_OF_TYPE("host_size", SPYP_TYPE_SIZE, size_bytes, "The bytes in C's layout, the layout of host data."),
+    SPYP_OF_TYPE("host_alignment", SPYP_TYPE_SIZE, align_bytes, "Alignment in bytes in C's layout."),
     SPYP_GET("fields", spyp_layout_fields, "A struct's fields, as VariableLayoutReflections."),
-    SPYP_GET("element_type_layout", spyp_layout_element, "Of an array, vector, matrix or buffer; else None."),
+    SPYP_GET("element_type_layout", spyp_layout_element, "The layout of the elements of an array, vector, matrix or buffer; None for "
+        "other types."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_type_layout_class = {
     "TypeLayoutReflection",
-    "How a type lies in memory.",
+    "The layout of a type in memory.",
     spyp_type_layout_properties,
     spyp_type_layout_methods,
     NULL,
@@ -447,7 +456,8 @@ static PyObject *spyp_cursor_new(PyTypeObject *class, PyObject *args, PyObject *
     return NULL;
 }
 
-// A cursor goes through a buffer of one struct: cursor.light.color finds a field of a ConstantBuffer<Light>.
+// Returns the type in which a cursor looks for a name. It goes through a buffer of one struct: cursor.light.color finds a field of a
+// ConstantBuffer<Light>.
 static const spy_type_info *spyp_cursor_inside(const spy_type_info *info) {
     bool buffer = info->kind == SPY_TYPE_KIND_CONSTANT_BUFFER || info->kind == SPY_TYPE_KIND_PARAMETER_BLOCK;
     return buffer && info->element ? info->element : info;
@@ -498,8 +508,7 @@ static PyObject *spyp_cursor_element(spyp_reflection *c, long long index) {
                                        t->element->size_bytes * (size_t)index);
 }
 
-// Follows one step of a path, "name" or "[3]", and moves *path behind it. NULL without an exception: there is
-// no such part.
+// Follows one step of a path, "name" or "[3]", and moves *path behind it. NULL without an exception means that there is no such part.
 static PyObject *spyp_cursor_step(spyp_reflection *c, const char **path) {
     const char *at = *path;
     if (*at == '[') {
@@ -538,6 +547,29 @@ static PyObject *spyp_cursor_look(PyObject *self, PyObject *key) {
     }
     return PyErr_Format(PyExc_TypeError, "ReflectionCursor: expected a name, a path or an index, got %R",
                         (PyObject *)Py_TYPE(key));
+}
+
+// _check(key, value) raises an error if a value may not be set at a part; a key of None is the cursor's own place. A texture's
+// place takes no number, string or sampler, a sampler's place takes only samplers, and a number's place takes neither textures
+// nor samplers. What else is wrong with a value is found when the work with it is recorded.
+static PyObject *spyp_cursor_check(PyObject *self, PyObject *args) {
+    PyObject *key, *value;
+    if (!PyArg_ParseTuple(args, "OO:_check", &key, &value)) return NULL;
+    PyObject *at = key == Py_None ? Py_NewRef(self) : spyp_cursor_look(self, key);
+    const spy_type_info *t = at ? ((spyp_reflection *)at)->type : NULL;
+    if (t && spyp_reflection_open((spyp_reflection *)at, "cursor") == 0) {
+        bool texture = PyObject_TypeCheck(value, spyp.texture), sampler = PyObject_TypeCheck(value, spyp.sampler);
+        bool number = PyLong_Check(value) || PyFloat_Check(value) || PyUnicode_Check(value);
+        const char *takes = NULL;
+        if (t->kind == SPY_TYPE_KIND_RESOURCE && (number || sampler)) takes = "a texture or buffer";
+        if (t->kind == SPY_TYPE_KIND_SAMPLER && (number || texture || PyObject_TypeCheck(value, spyp.tensor))) takes = "a sampler";
+        if (SPYP_NUMBERS >> t->kind & 1 && (texture || sampler)) takes = "numbers";
+        if (takes)
+            PyErr_Format(spyp.type_error, "cursor: a place of type %s takes %s, got %R", t->name, takes, (PyObject *)Py_TYPE(value));
+    }
+    Py_XDECREF(at);
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
 }
 
 static const char *spyp_cursor_text(const spyp_reflection *c) {
@@ -641,6 +673,7 @@ SPYP_NAMED(spyp_cursor_has_by_name, spyp_cursor_has, "has_field", "name")
 SPYP_NAMED(spyp_cursor_has_by_index, spyp_cursor_has, "has_element", "index")
 
 static PyMethodDef spyp_cursor_methods[] = {
+    { "_check", spyp_cursor_check, METH_VARARGS, "_check(key, value): raises an error if the value may not be set at the part." },
     { "_names", spyp_cursor_names, METH_NOARGS, "_names(): the names of the parts." },
     { "_entry_points", spyp_cursor_entry_points, METH_NOARGS, "_entry_points(): the names of a program's entry points." },
     { "find_field", SPYP_FUNC(spyp_cursor_find_by_name), METH_FASTCALL | METH_KEYWORDS,
@@ -649,10 +682,12 @@ static PyMethodDef spyp_cursor_methods[] = {
     { "find_element", SPYP_FUNC(spyp_cursor_find_by_index), METH_FASTCALL | METH_KEYWORDS,
       "find_element(index): returns a cursor at an element of an array or vector; an invalid cursor if there is no such "
       "element." },
-    { "has_field", SPYP_FUNC(spyp_cursor_has_by_name), METH_FASTCALL | METH_KEYWORDS, "has_field(name): whether find_field() would find it." },
-    { "has_element", SPYP_FUNC(spyp_cursor_has_by_index), METH_FASTCALL | METH_KEYWORDS, "has_element(index): whether find_element() would find it." },
+    { "has_field", SPYP_FUNC(spyp_cursor_has_by_name), METH_FASTCALL | METH_KEYWORDS, "has_field(name): whether find_field() finds "
+        "that name." },
+    { "has_element", SPYP_FUNC(spyp_cursor_has_by_index), METH_FASTCALL | METH_KEYWORDS, "has_element(index): whether find_element() "
+        "finds that index." },
     { "is_valid", spyp_cursor_valid, METH_NOARGS,
-      "is_valid(): whether it is at something, and its device is open; so is bool(cursor)." },
+      "is_valid(): whether the cursor has found something, and its device is open; bool(cursor) is the same." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -665,10 +700,10 @@ static const PyType_Slot spyp_cursor_slots[] = {
 };
 
 static const spyp_property spyp_cursor_properties[] = {
-    SPYP_GET("type", spyp_layout_type, "The TypeReflection of what is there."),
-    SPYP_GET("type_layout", spyp_cursor_layout, "The TypeLayoutReflection of what is there."),
-    SPYP_GET("offset", spyp_cursor_offset, "Bytes from where the first cursor was, on the device."),
-    SPYP_GET("host_offset", spyp_cursor_host_offset, "Bytes from where the first cursor was, in C's layout."),
+    SPYP_GET("type", spyp_layout_type, "The TypeReflection at the cursor."),
+    SPYP_GET("type_layout", spyp_cursor_layout, "The TypeLayoutReflection at the cursor."),
+    SPYP_GET("offset", spyp_cursor_offset, "The bytes from the first cursor's position on the device."),
+    SPYP_GET("host_offset", spyp_cursor_host_offset, "The bytes from the first cursor's position in C's layout."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_cursor_class = {

@@ -1,5 +1,5 @@
-// Reflection: the tree of spy_reflect_module() as Python objects. This file makes the objects, reads their
-// properties by table, and has the properties and methods of Module.layout.
+// Reflection: the tree of spy_reflect_module() as Python objects. This file makes the objects, reads their properties by table, and has the
+// properties and methods of Module.layout.
 #include "objects/reflection.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ static int spyp_enums_link(void) {
     } links[] = {
         { SPYP_DECL, "Kind", "DeclKind" },
         { SPYP_TYPE, "Kind", "TypeKind" },
-        { SPYP_TYPE, "ScalarType", "ScalarType" },
+        { SPYP_TYPE, "ScalarType", "TypeScalar" },
         { SPYP_TYPE, "ResourceShape", "ResourceShape" },
         { SPYP_TYPE, "ResourceAccess", "ResourceAccess" },
         { SPYP_TYPE, "ParameterCategory", "ParameterCategory" },
@@ -79,13 +79,13 @@ spyp_reflection *spyp_reflection_make(spyp_reflected kind, spyp_module *module) 
     return r;
 }
 
-// The same declaration or type is the same object as long as somebody holds it: module->reflected has the
-// addresses of these objects without references. Types go by their names.
+// Returns the key of an object in module->reflected, which has the addresses of living objects without references, so that a declaration or
+// type is the same object as long as somebody holds it. Types have their names as keys.
 static PyObject *spyp_reflection_key(spyp_reflected kind, const void *at, const char *name) {
     return name ? spyp_format("%d %s", (int)kind, name) : spyp_format("%d %p", (int)kind, at);
 }
 
-// Returns whether a reload has ended the object.
+// Returns whether a reload has made the object invalid.
 static bool spyp_reflection_ended(const spyp_reflection *r) {
     return r->module->plain && r->reload_count != r->module->device->reload_count;
 }
@@ -121,11 +121,25 @@ PyObject *spyp_reflect_decl(spyp_reflected kind, spyp_module *module, const spy_
     return (PyObject *)r;
 }
 
+// Gives a new TypeReflection the class that says what it is, such as slangpy.reflection.VectorType. Takes over the reference.
+static PyObject *spyp_with_class(spyp_reflection *r) {
+    PyObject *classes = PyImport_ImportModule("slangpy.reflection.reflectiontypes");
+    PyObject *found = classes ? PyObject_CallMethod(classes, "class_of", "O", (PyObject *)r) : NULL;
+    if (!found || PyObject_SetAttrString((PyObject *)r, "__class__", found) < 0) {
+        SPYP_DECREF(r);
+        r = NULL;
+    }
+    Py_XDECREF(found);
+    Py_XDECREF(classes);
+    return (PyObject *)r;
+}
+
 PyObject *spyp_reflect_type(spyp_reflected kind, spyp_module *module, const spy_type_info *type) {
     if (!type) Py_RETURN_NONE;
     spyp_reflection *r = spyp_reflection_get(kind, module, spyp_reflection_key(kind, type, type->name));
+    bool fresh = r && !r->type;
     if (r) r->type = type; // after a reload the type of that name is another one
-    return (PyObject *)r;
+    return fresh && kind == SPYP_TYPE ? spyp_with_class(r) : (PyObject *)r;
 }
 
 PyObject *spyp_reflect_attribute(spyp_module *module, const spy_attribute *attribute) {
@@ -206,10 +220,10 @@ static PyObject *spyp_reflection_repr(PyObject *self) {
     return text;
 }
 
-// Two objects are equal if they stand for the same declaration, or for a type of the same name, in one
-// module.
+// Compares two objects. They are equal if they stand for the same declaration, or for a type of the same name, in one module.
 static PyObject *spyp_reflection_compare(PyObject *a, PyObject *b, int op) {
-    if ((op != Py_EQ && op != Py_NE) || Py_TYPE(a) != Py_TYPE(b)) Py_RETURN_NOTIMPLEMENTED;
+    bool types = spyp_reflection_is(a, SPYP_TYPE) && spyp_reflection_is(b, SPYP_TYPE); // their classes may differ
+    if ((op != Py_EQ && op != Py_NE) || (Py_TYPE(a) != Py_TYPE(b) && !types)) Py_RETURN_NOTIMPLEMENTED;
     spyp_reflection *x = (spyp_reflection *)a, *y = (spyp_reflection *)b;
     bool built_in = x->module != y->module && spyp_reflection_is(a, SPYP_TYPE) && spyp_reflection_open(x, "comparison") == 0 &&
                     spyp_reflection_open(y, "comparison") == 0 && x->type && y->type && !x->type->decl && !y->type->decl;
@@ -226,7 +240,7 @@ static PyObject *spyp_reflection_compare(PyObject *a, PyObject *b, int op) {
 static Py_hash_t spyp_reflection_hash(PyObject *self) {
     spyp_reflection *r = (spyp_reflection *)self;
     if (spyp_reflection_open(r, "hash") < 0) return -1;
-    bool type = r->type && spyp_reflection_is(self, SPYP_TYPE); // equal to the Struct of that name
+    bool type = r->type && spyp_reflection_is(self, SPYP_TYPE); // a type equals the Struct of that name
     PyObject *text = PyUnicode_FromString(type ? r->type->name : spyp_reflection_text(r));
     Py_hash_t hash = text ? PyObject_Hash(text) : -1;
     Py_XDECREF(text);
@@ -264,15 +278,16 @@ static PyObject *spyp_reflection_module(PyObject *self, void *ignored) {
 }
 
 static PyGetSetDef spyp_reflection_getset[] = {
-    { "is_valid", spyp_reflection_is_valid, NULL, "Whether it can be asked: its device is open, and no reload has ended it.", NULL },
-    { "module", spyp_reflection_module, NULL, "The Module that it belongs to, which it keeps.", NULL },
+    { "is_valid", spyp_reflection_is_valid, NULL, "Whether the object can be used: its device is open, and no reload has made it "
+        "invalid.", NULL },
+    { "module", spyp_reflection_module, NULL, "The Module that the object belongs to and keeps alive.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 
 static PyType_Slot spyp_reflection_slots[] = {
     { Py_tp_doc,
-      (void *)"What all reflection objects have. Those of a Module stay as they are when it is reloaded; "
-              "those of a SlangModule or ShaderProgram end then." },
+      (void *)"The base class of reflection objects. Objects of a Module stay valid when it is reloaded; objects of a SlangModule or "
+          "ShaderProgram become invalid." },
     { Py_tp_dealloc, (void *)spyp_reflection_dealloc },
     { Py_tp_traverse, (void *)spyp_reflection_traverse },
     { Py_tp_repr, (void *)spyp_reflection_repr },
@@ -306,6 +321,7 @@ static PyTypeObject *spyp_reflection_class_add(PyObject *module, const spyp_refl
     };
     char name[64];
     unsigned int flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
+    if (c == &spyp_type_class) flags |= Py_TPFLAGS_BASETYPE; // slangpy.reflection.VectorType and the like
     for (size_t n = 5; c->more && c->more[n - 5].slot; n++) slots[n] = c->more[n - 5];
     if (!c->more || c->more->slot != Py_tp_new) flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION;
     for (const spyp_property *p = c->properties; p->name && used < SPYP_PROPERTY_COUNT - 1; p++)
@@ -348,8 +364,7 @@ const spy_type_info *spyp_reflected_type(spyp_module *m, PyObject *object, const
     return NULL;
 }
 
-// Finds the declaration of a path if its kind is among `kinds`; else
-// returns NULL, without an exception.
+// Finds the declaration of a path if its kind is among `kinds`; otherwise returns NULL, without an exception.
 static const spy_decl *spyp_find_declaration(spyp_module *m, const char *path, uint32_t kinds) {
     spyp_device *d = m->device;
     if (spyp_enter(d, "reflection") < 0) return NULL;
@@ -410,7 +425,7 @@ static PyObject *spyp_layout_require_function(PyObject *self, PyObject *name) {
     return spyp_find_function(((spyp_reflection *)self)->module, name, true);
 }
 
-// Declarations have no generic arguments: "Grid<float, 4>::get" is declared as "Grid::get".
+// Returns a name without generic arguments, as declarations have it: "Grid::get" for "Grid<float, 4>::get".
 static PyObject *spyp_without_arguments(const char *name) {
     char text[1024];
     size_t n = 0, depth = 0;
@@ -432,7 +447,7 @@ static PyObject *spyp_layout_find_method(PyObject *self, PyObject *args, PyObjec
         spyp_reflected_type(m, type, "find_function_by_name_in_type: argument 'type'");
     if (!info) return NULL;
     PyObject *bare = spyp_without_arguments(info->name);
-    bool constructor = PyUnicode_CompareWithASCIIString(name, "$init") == 0; // Slang's own name for it
+    bool constructor = PyUnicode_CompareWithASCIIString(name, "$init") == 0; // Slang's name for constructors
     PyObject *path = !bare ? NULL : constructor ? spyp_format("%U::__init", bare) : spyp_format("%U::%U", bare, name),
              *found = path ? spyp_find_function(m, path, false) : NULL;
     Py_XDECREF(bare);
@@ -469,7 +484,7 @@ static PyObject *spyp_program_parameters(spyp_reflection *r) {
                           1u << SPY_DECL_KIND_SHADER_PARAMETER);
 }
 
-// Collects entry points from all declarations.
+// Appends the entry points among all declarations to a list.
 static int spyp_add_entry_points(PyObject *list, spyp_module *module, const spy_decl *decl) {
     for (uint32_t i = 0; i < decl->child_count; i++) {
         const spy_decl *child = &decl->children[i];
@@ -495,7 +510,7 @@ static PyObject *spyp_program_module_decl(spyp_reflection *r) {
     return spyp_reflect_decl(SPYP_DECL, r->module, r->decl);
 }
 
-// Returns the same layout with these entry points: those of a program, which may be fewer than its module has.
+// Returns the same layout with the given entry points, which are those of a program and may be fewer than its module has.
 static PyObject *spyp_program_of_entries(PyObject *self, PyObject *entries) {
     spyp_reflection *r = (spyp_reflection *)self;
     if (spyp_reflection_open(r, "layout") < 0) return NULL;
@@ -510,18 +525,16 @@ SPYP_NAMED(spyp_layout_find_function_by_name, spyp_layout_find_function, "find_f
 SPYP_NAMED(spyp_layout_type_layout_by_type, spyp_layout_type_layout, "get_type_layout", "type")
 
 static PyMethodDef spyp_program_methods[] = {
-    { "_of_entry_points", spyp_program_of_entries, METH_O, "_of_entry_points(layouts): the same layout with these entry points." },
+    { "_of_entry_points", spyp_program_of_entries, METH_O, "_of_entry_points(layouts): the same layout with the given entry points." },
     { "find_type_by_name", SPYP_FUNC(spyp_layout_find_type_by_name), METH_FASTCALL | METH_KEYWORDS,
-      "find_type_by_name(name): a TypeReflection: 'float3', 'ns::Grid<float, 4>', 'Circle[8]'; None when "
-      "there is none." },
+      "find_type_by_name(name): a TypeReflection: 'float3', 'ns::Grid<float, 4>', 'Circle[8]'; None if there is no such type." },
     { "require_type_by_name", spyp_layout_require_type, METH_O,
-      "require_type_by_name(name): as find_type_by_name, but a LookupError with the nearest names." },
+      "require_type_by_name(name): returns what find_type_by_name() finds; raises a LookupError with similar names if there is none." },
     { "find_function_by_name", SPYP_FUNC(spyp_layout_find_function_by_name), METH_FASTCALL | METH_KEYWORDS,
-      "find_function_by_name(name): a FunctionReflection, the first of the overloads: 'f', 'ns::f', "
-      "'Circle::area', without "
-      "generic arguments; None when there is none." },
+      "find_function_by_name(name): a FunctionReflection, the first of the overloads: 'f', 'ns::f', 'Circle::area', without generic "
+      "arguments; None if there is no such function." },
     { "require_function_by_name", spyp_layout_require_function, METH_O,
-      "require_function_by_name(name): as find_function_by_name, but a ValueError." },
+      "require_function_by_name(name): returns what find_function_by_name() finds; raises a ValueError if there is none." },
     { "find_function_by_name_in_type", SPYP_FUNC(spyp_layout_find_method), METH_VARARGS | METH_KEYWORDS,
       "find_function_by_name_in_type(type, name): returns the method of a type with that name, or its constructor for '$init'; None if the type has none." },
     { "get_type_layout", SPYP_FUNC(spyp_layout_type_layout_by_type), METH_FASTCALL | METH_KEYWORDS,
@@ -540,9 +553,8 @@ static const spyp_property spyp_program_properties[] = {
 };
 const spyp_reflection_class spyp_program_class = {
     "ProgramLayout",
-    "Module.layout: types, functions and shader parameters by name. Lists are those of the moment when it "
-    "was asked for; a "
-    "module that was reloaded has another one.",
+    "Types, functions and shader parameters of a module by name: Module.layout. Lists do not follow reloads; a reloaded module has "
+    "another layout.",
     spyp_program_properties,
     spyp_program_methods,
     NULL,
@@ -589,10 +601,10 @@ static int spyp_reflection_extend(void) {
     static PyGetSetDef decl = { "module_decl", spyp_module_module_decl, NULL,
                                 "The root of the module's declarations.", NULL };
     static PyGetSetDef type = { "struct", spyp_struct_struct, NULL,
-                                "Reflection of the type: a TypeReflection.", NULL };
+                                "The reflection of the type, a TypeReflection.", NULL };
     static PyGetSetDef function = { "reflection", spyp_function_reflection, NULL,
-                                    "Reflection of the function's declaration, the first of its overloads: a "
-                                    "FunctionReflection; None for what Slang itself declares.",
+                                    "The reflection of the function's declaration, of the first overload: a FunctionReflection; None "
+                                    "for functions that Slang itself declares.",
                                     NULL };
     return spyp_getset_add(spyp.module_type, &layout) < 0 || spyp_getset_add(spyp.module_type, &decl) < 0 ||
                    spyp_getset_add(spyp.struct_type, &type) < 0 ||

@@ -1,10 +1,10 @@
-// Reflection objects: what reflection.c, reflect_decls.c and reflect_types.c share.
+// Reflection objects: functions and types that reflection.c, reflect_decls.c and reflect_types.c share.
 #ifndef SPYP_REFLECTION_H
 #define SPYP_REFLECTION_H
 
 #include "objects/objects.h"
 
-// Tells where a property's value comes from.
+// The source of a property's value.
 typedef enum spyp_form {
     SPYP_COMPUTED,  // the function `get` computes it
     SPYP_DECL_TEXT, // a const char * in the spy_decl, at byte `at`
@@ -28,7 +28,7 @@ typedef struct spyp_property {
 typedef struct spyp_reflection_class {
     const char *name, *doc;
     const spyp_property *properties; // ends with a NULL name
-    PyMethodDef *methods;            // or NULL
+    PyMethodDef *methods;            // the methods, or NULL
     const PyType_Slot *more;         // further slots, which end with a 0, or NULL
 } spyp_reflection_class;
 
@@ -64,8 +64,8 @@ PyObject *spyp_enum(const char *name, long value);
 PyObject *spyp_decl_list(spyp_reflected kind, spyp_module *module, const spy_decl *decls, uint32_t count, uint32_t kinds);
 PyObject *spyp_constant_read(const spy_constant *constant);              // None means that the value is not known
 PyObject *spyp_attribute_list(spyp_reflection *r, const spy_decl *decl); // decl may be NULL
-// Returns the type that a Struct, TypeReflection, TypeLayoutReflection or name stands for, or NULL with an
-// exception set. It takes over no reference.
+// Returns the type that a Struct, TypeReflection, TypeLayoutReflection or name stands for, or NULL with an exception set. The reference to
+// the object stays the caller's.
 const spy_type_info *spyp_reflected_type(spyp_module *module, PyObject *object, const char *what);
 // Returns a type by its name in Slang, or NULL, without an exception, if there is no such type.
 const spy_type_info *spyp_find_type(spyp_module *module, const char *slang_name, bool required);

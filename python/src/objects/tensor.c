@@ -1,5 +1,6 @@
 // The classes Tensor and NDBuffer: N-dimensional arrays in device memory.
 #include "objects/objects.h"
+#include "objects/reflection.h"
 #include "values/math_view.h"
 
 #include <string.h>
@@ -38,7 +39,8 @@ static PyObject *spyp_tensor_create(PyTypeObject *type, spyp_device *d, const sp
     return result;
 }
 
-// Takes the memory type that a tensor is made with, a MemoryType or NULL. It is only told again: memory is on the device.
+// Stores the memory type that a tensor is made with, a MemoryType or NULL. It is only for the property, because the memory is on the device
+// in any case.
 static int spyp_tensor_set_memory(PyObject *tensor, PyObject *memory) {
     PyObject *value = !memory || memory == Py_None ? NULL : PyLong_Check(memory) ? Py_NewRef(memory) : PyObject_GetAttrString(memory, "value");
     if (value) ((spyp_tensor *)tensor)->memory = (int)PyLong_AsLong(value);
@@ -51,7 +53,7 @@ static PyObject *spyp_tensor_fresh(PyObject *type_object, PyObject *args, PyObje
     PyObject *device, *shape = Py_None, *dtype = NULL, *usage = NULL, *memory = NULL, *count = Py_None, *layout = Py_None;
     spy_shape sizes;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOOOO", names, &device, &shape, &dtype, &usage, &memory, &count, &layout)) return NULL;
-    if (layout != Py_None && dtype && PyUnicode_Check(dtype)) { // the name of a type of that program
+    if (layout != Py_None && dtype && PyUnicode_Check(dtype)) { // the name of a type of the program that `layout` describes
         PyObject *type = PyObject_CallMethod(layout, "find_type_by_name", "O", dtype);
         PyObject *made = !type ? NULL : type == Py_None ? PyErr_Format(spyp.value_error, "%s: argument 'dtype': the program has no type %R", what, dtype)
                                                         : PyObject_CallMethod(type_object, zeroed ? "zeros" : "empty", "OOOOOO", device, shape, type,
@@ -142,8 +144,7 @@ static bool spyp_has_storage(PyObject *args, PyObject *kwargs) {
     return kwargs && PyDict_GetItemString(kwargs, "storage");
 }
 
-// The constructor: NDBuffer(device, dtype=, shape=), Tensor(device, shape, dtype), NDBuffer(array),
-// Tensor(storage, ...).
+// The constructors NDBuffer(device, dtype=, shape=), Tensor(device, shape, dtype), NDBuffer(array) and Tensor(storage, ...).
 static PyObject *spyp_tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = { "device", "dtype", "element_count", "shape", "usage", "memory_type", "element_type", NULL };
     PyObject *device, *dtype = NULL, *count = Py_None, *shape = Py_None, *usage = NULL, *memory = NULL, *element = NULL;
@@ -235,7 +236,7 @@ static PyObject *spyp_tensor_of_own(PyTypeObject *type, spyp_device *d, const sp
     return tensor ? spyp_tensor_make(type, d, tensor, NULL) : NULL;
 }
 
-// Makes a tensor over an array's own memory. NULL without an exception: its memory cannot be shared.
+// Makes a tensor over an array's own memory. NULL without an exception means that its memory cannot be shared.
 static PyObject *spyp_tensor_shared(PyTypeObject *type, PyObject *device, PyObject *object, PyObject *dtype, const char *what) {
     spyp_device *d = spyp_device_of(device, what);
     return d ? spyp_foreign_tensor(type, d, object, dtype, false, what) : NULL;
@@ -247,13 +248,13 @@ static PyObject *spyp_tensor_of_array(PyTypeObject *type, PyObject *device, PyOb
     spyp_host_array array;
     PyObject *result = NULL;
     if (!d) return NULL;
-    if (!dtype || dtype == Py_None) { // a CUDA array is copied on the device
+    if (!dtype || dtype == Py_None) { // without a dtype a CUDA array is copied on the device
         PyObject *shared = spyp_foreign_tensor(type, d, object, NULL, true, "Tensor.from_numpy");
         if (shared) result = spyp_tensor_copy((spyp_tensor *)shared, "Tensor.from_numpy");
         Py_XDECREF(shared);
         if (result || PyErr_Occurred()) return result;
     }
-    if (!dtype || dtype == Py_None) { // an array whose dimensions are in another order in memory
+    if (!dtype || dtype == Py_None) { // without a dtype an array whose dimensions are in another order in memory keeps that order
         PyObject *tensors = PyImport_ImportModule("slangpy.tensors");
         result = tensors ? PyObject_CallMethod(tensors, "transposed", "OOO", (PyObject *)type, device, object) : NULL;
         Py_XDECREF(tensors);
@@ -268,8 +269,7 @@ static PyObject *spyp_tensor_of_array(PyTypeObject *type, PyObject *device, PyOb
     return result;
 }
 
-// Returns true, with an exception set, if an array stands where the device belongs or if the device is
-// missing.
+// Returns true, with an exception set, if an array is given in the device's place or if the device is missing.
 static bool spyp_lacks_device(PyObject *args, PyObject *kwargs, const char *what) {
     PyObject *first = PyTuple_Size(args) ? PyTuple_GetItem(args, 0) : NULL;
     bool lacks = first ? !PyObject_TypeCheck(first, spyp.device) && (spyp_is_array(first) || PyList_Check(first))
@@ -294,12 +294,11 @@ static PyObject *spyp_from_numpy(PyObject *owner, PyObject *args, PyObject *kwar
         return made;
     }
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:from_numpy", fills, &array)) return NULL;
-    if (spyp_tensor_copy_bytes_from((spyp_tensor *)owner, array, "from_numpy") < 0) return NULL;
+    if (spyp_tensor_fill_from((spyp_tensor *)owner, array, "from_numpy") < 0) return NULL; // as an older SlangPy: converted
     Py_RETURN_NONE;
 }
 
-// `Tensor.from_torch(device, tensor)`: CUDA memory is shared, other arrays are copied.
-// `tensor.from_torch(other)` fills it.
+// `Tensor.from_torch(device, tensor)` shares CUDA memory and copies other arrays. `tensor.from_torch(other)` fills the tensor.
 static PyObject *spyp_from_foreign(PyObject *owner, PyObject *args, PyObject *kwargs, char *name, const char *format, const char *what) {
     char *names[] = { "device", name, "dtype", NULL };
     PyObject *device, *array, *dtype = NULL;
@@ -320,7 +319,7 @@ static PyObject *spyp_from_dlpack(PyObject *owner, PyObject *args, PyObject *kwa
     return spyp_from_foreign(owner, args, kwargs, name, "OO|O:Tensor.from_dlpack", "Tensor.from_dlpack");
 }
 
-// A descriptor that binds a function to the instance, or to the class when there is none.
+// A descriptor that binds a function to the instance, or to the class if there is no instance.
 typedef struct spyp_either {
     PyObject_HEAD
     PyMethodDef *method;
@@ -352,9 +351,11 @@ static int spyp_eithers_add(PyTypeObject *type, PyMethodDef *methods, size_t cou
     return either ? 0 : -1;
 }
 
-static PyObject *spyp_tensor_numpy_method(PyObject *self, PyObject *ignored) {
-    SPYP_UNUSED(ignored);
-    return spyp_tensor_to_numpy((spyp_tensor *)self);
+static PyObject *spyp_tensor_numpy_method(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = { "structured", NULL };
+    int structured = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:to_numpy", names, &structured)) return NULL;
+    return spyp_tensor_to_numpy((spyp_tensor *)self, structured != 0);
 }
 
 // Tensor.numpy(device, array) is another name of from_numpy(), and tensor.numpy() of to_numpy().
@@ -363,7 +364,7 @@ static PyObject *spyp_numpy_either(PyObject *owner, PyObject *args, PyObject *kw
         if (PyErr_WarnEx(PyExc_DeprecationWarning, "Tensor.numpy(device, array) is called Tensor.from_numpy() now", 1) < 0) return NULL;
         return spyp_from_numpy(owner, args, kwargs);
     }
-    return spyp_check_args("numpy()", PyTuple_Size(args), 0, 0) < 0 ? NULL : spyp_tensor_to_numpy((spyp_tensor *)owner);
+    return spyp_tensor_numpy_method(owner, args, kwargs);
 }
 
 // >>views
@@ -387,8 +388,8 @@ static bool spyp_view_range(const spy_shape *shape, const spy_shape *strides, in
     return true;
 }
 
-// Returns the tensor that view() goes to: the tensor itself, or all the memory that it is part of if the view reaches
-// beyond its elements. The offset then counts from there. Call it inside the device.
+// Returns the tensor that view() refers to: the tensor itself, or all the memory that it is part of if the view reaches beyond its
+// elements. The offset then counts from the beginning of that memory. Call it inside the device.
 static spy_tensor *spyp_view_source(spyp_tensor *t, spy_view_desc *desc) {
     spy_tensor_info info = spy_get_tensor_info(t->tensor);
     int64_t low = desc->offset_elements, high = low, first = 0, last = 0;
@@ -520,7 +521,7 @@ static PyObject *spyp_tensor_subscript(PyObject *self, PyObject *key) {
     }
     if (spyp_enter(t->device, "Tensor") < 0) return NULL;
     spy_tensor *view = spy_create_indexed(t->tensor, list);
-    if (view && spy_get_tensor_info(view).shape.rank == 0) { // one element is a tensor of the shape (1,)
+    if (view && spy_get_tensor_info(view).shape.rank == 0) { // a view of one element has the shape (1,)
         spy_index one = spy_index_new();
         spy_indices ones = { &one, 1 };
         spy_tensor *line = spy_create_indexed(view, ones);
@@ -571,7 +572,7 @@ static PyObject *spyp_tensor_point_to(PyObject *self, PyObject *args, PyObject *
     spy_status status = spy_tensor_point_to(t->tensor, ((spyp_tensor *)other)->tensor);
     if (status != SPY_OK) spyp_raise(t->device);
     spyp_leave(t->device);
-    Py_CLEAR(t->grad_in); // dropped, because the target's gradients are the tensor's now
+    Py_CLEAR(t->grad_in); // dropped, because the tensor has the target's gradients now
     Py_CLEAR(t->grad_out);
     if (status != SPY_OK) return NULL;
     spyp_replace(&t->owner, Py_XNewRef(((spyp_tensor *)other)->owner));
@@ -623,7 +624,7 @@ static PyObject *spyp_tensor_get_dtype(PyObject *self, void *ignored) {
         const spy_type_info *type = spy_reflect_type(module->module, info.type);
         if (!type) spyp_raise(t->device);
         spyp_leave(t->device);
-        if (type) t->dtype = spyp_struct_make(module, type);
+        if (type) t->dtype = spyp_reflect_type(SPYP_TYPE, module, type);
     }
     Py_DECREF(module);
     return Py_XNewRef(t->dtype);
@@ -634,7 +635,7 @@ static PyObject *spyp_tensor_get_device(PyObject *self, void *ignored) {
     return Py_NewRef((PyObject *)((spyp_tensor *)self)->device);
 }
 
-static PyObject *spyp_tensor_repr(PyObject *self) { // it does not read from the GPU
+static PyObject *spyp_tensor_repr(PyObject *self) { // the text of repr(), which does not read from the GPU
     spyp_tensor *t = (spyp_tensor *)self;
     PyObject *name = PyType_GetName(Py_TYPE(self)), *text = NULL;
     if (name && !t->device->device) {
@@ -648,16 +649,20 @@ static PyObject *spyp_tensor_repr(PyObject *self) { // it does not read from the
     return text;
 }
 
-// str(tensor) is that of its numpy array.
-static PyObject *spyp_tensor_str(PyObject *self) {
-    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)self), *text = array ? PyObject_Str(array) : NULL;
+static PyObject *spyp_tensor_text(PyObject *self, bool structured) {
+    PyObject *array = spyp_tensor_to_numpy((spyp_tensor *)self, structured), *text = array ? PyObject_Str(array) : NULL;
     Py_XDECREF(array);
     return text;
 }
 
+// str(tensor) is that of to_numpy().
+static PyObject *spyp_tensor_str(PyObject *self) {
+    return spyp_tensor_text(self, false);
+}
+
 // Returns the text that shows a tensor: its values, unless they are gone.
 static PyObject *spyp_tensor_shown(PyObject *self) {
-    return ((spyp_tensor *)self)->device->device ? spyp_tensor_str(self) : spyp_tensor_repr(self);
+    return ((spyp_tensor *)self)->device->device ? spyp_tensor_text(self, true) : spyp_tensor_repr(self);
 }
 
 static PyObject *spyp_tensor_html(PyObject *self, PyObject *ignored) {
@@ -778,19 +783,26 @@ static PyMethodDef spyp_tensor_methods[] = {
       "full(device, shape, fill_value, dtype=float): a tensor whose elements all have one value." },
     { "empty_like", SPYP_FUNC(spyp_tensor_empty_like), METH_VARARGS | METH_KEYWORDS | METH_CLASS, "empty_like(other): of its shape and type, contents undefined." },
     { "zeros_like", SPYP_FUNC(spyp_tensor_zeros_like), METH_VARARGS | METH_KEYWORDS | METH_CLASS, "zeros_like(other): of its shape and type, all zero." },
-    { "to_numpy", spyp_tensor_numpy_method, METH_NOARGS,
-      "to_numpy(): a numpy array of the contents; vectors, matrices and arrays become further dimensions, structs structured elements. Waits." },
-    { "copy_from_numpy", SPYP_FUNC(spyp_tensor_copy_from), METH_VARARGS | METH_KEYWORDS, "copy_from_numpy(data): fill the tensor from an array with as many numbers, converted, or for structs from a structured array "
-      "or a dict of arrays by field names. An array of another size, if it is no larger: its bytes, to the start of a contiguous "
-      "tensor. ValueError: a Shape mismatch; OverflowError: numbers that do not fit." },
+    { "to_numpy", SPYP_FUNC(spyp_tensor_numpy_method), METH_VARARGS | METH_KEYWORDS,
+      "to_numpy(*, structured=False): a numpy array of the contents; vectors, matrices and arrays become further dimensions. Structs: "
+      "one more dimension of uint8, their bytes as they lie on the device; with structured=True elements with named fields. Waits." },
+    { "copy_from_numpy", SPYP_FUNC(spyp_tensor_copy_from), METH_VARARGS | METH_KEYWORDS, "copy_from_numpy(data): copy the bytes of an array to the start of the tensor's memory, whatever its dtype. RuntimeError: the array "
+      "or the tensor is not contiguous, or the array is larger. For structs a structured array or a dict of arrays goes by field names. "
+      "tensor.from_numpy(data) converts numbers." },
     { "view", SPYP_FUNC(spyp_tensor_view), METH_VARARGS | METH_KEYWORDS,
-      "view(shape, strides=None, offset=0, dtype=None): the same memory in another way; strides and offset in elements." },
-    { "broadcast_to", SPYP_FUNC(spyp_tensor_broadcast), METH_VARARGS | METH_KEYWORDS, "broadcast_to(shape): sizes of 1 stretched, leading dimensions added; no copy." },
-    { "reshape", SPYP_FUNC(spyp_tensor_reshape), METH_VARARGS | METH_KEYWORDS, "reshape(shape): the same elements in other sizes; one may be -1. Never copies." },
-    { "flatten_dtype", spyp_tensor_flatten, METH_NOARGS, "flatten_dtype(): elements as scalars with further dimensions: float3 (100) is float (100, 3); the same memory." },
-    { "clear", SPYP_FUNC(spyp_tensor_clear_data), METH_VARARGS | METH_KEYWORDS, "clear(command_encoder=None): set all bytes of the tensor's memory to zero: of a view, of all that it is part of." },
+      "view(shape, strides=None, offset=0, dtype=None): a tensor over the same memory with another shape, strides or offset, in "
+      "elements." },
+    { "broadcast_to", SPYP_FUNC(spyp_tensor_broadcast), METH_VARARGS | METH_KEYWORDS, "broadcast_to(shape): a view with the given "
+        "sizes: sizes of 1 are stretched, leading dimensions added. Copies nothing." },
+    { "reshape", SPYP_FUNC(spyp_tensor_reshape), METH_VARARGS | METH_KEYWORDS, "reshape(shape): a view of the same elements with other "
+        "sizes, one of which may be -1. Never copies." },
+    { "flatten_dtype", spyp_tensor_flatten, METH_NOARGS, "flatten_dtype(): a view of the same memory whose elements are scalars, with "
+        "further dimensions: a float3 tensor (100) gives a float tensor (100, 3)." },
+    { "clear", SPYP_FUNC(spyp_tensor_clear_data), METH_VARARGS | METH_KEYWORDS, "clear(command_encoder=None): set all bytes of the "
+        "tensor's memory to zero; for a view, of all the memory that the view is part of." },
     { "point_to", SPYP_FUNC(spyp_tensor_point_to), METH_VARARGS | METH_KEYWORDS,
-      "point_to(target): see the memory that `target` sees; same shape, strides and type, else ValueError." },
+      "point_to(target): make the tensor show the memory of `target`, which must have the same shape, strides and type; otherwise "
+      "ValueError." },
     { "cursor", SPYP_FUNC(spyp_tensor_cursor), METH_VARARGS | METH_KEYWORDS,
       "cursor(start=0, count=None): a BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field "
       "= value, cursor[i].read(); cursor.apply() copies back what was written. Waits." },
@@ -801,13 +813,13 @@ static PyMethodDef spyp_tensor_methods[] = {
 };
 
 static PyGetSetDef spyp_tensor_getset[] = {
-    { "shape", spyp_tensor_get, NULL, "Sizes of the dimensions.", (void *)SPYP_SHAPE },
+    { "shape", spyp_tensor_get, NULL, "The sizes of the dimensions.", (void *)SPYP_SHAPE },
     { "strides", spyp_tensor_get, NULL, "Steps between neighbours of each dimension, in elements.", (void *)SPYP_STRIDES },
-    { "offset", spyp_tensor_get, NULL, "Of the first element in its storage, in elements.", (void *)SPYP_OFFSET },
+    { "offset", spyp_tensor_get, NULL, "The position of the first element in the storage, in elements.", (void *)SPYP_OFFSET },
     { "element_count", spyp_tensor_get, NULL, "The product of the sizes.", (void *)SPYP_COUNT },
-    { "ndim", spyp_tensor_get, NULL, "Number of dimensions.", (void *)SPYP_NDIM },
+    { "ndim", spyp_tensor_get, NULL, "The number of dimensions.", (void *)SPYP_NDIM },
     { "device_address", spyp_tensor_get, NULL, "The GPU's address of the first element.", (void *)SPYP_ADDRESS },
-    { "dtype", spyp_tensor_get_dtype, NULL, "The Slang element type, a Struct.", NULL },
+    { "dtype", spyp_tensor_get_dtype, NULL, "The Slang element type, a TypeReflection: that of a Struct is struct.struct.", NULL },
     { "device", spyp_tensor_get_device, NULL, "The device that it lives on.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
@@ -820,10 +832,10 @@ static PyMemberDef spyp_tensor_members[] = {
 };
 
 static PyType_Slot spyp_tensor_slots[] = {
-    { Py_tp_doc, (void *)"Tensor(device, shape, dtype=float): an N-dimensional strided array of device memory with a Slang element type, "
-                         "contents undefined. Tensor(storage, dtype, shape, strides=None, offset=0): the same over the memory of a Buffer or "
-                         "another tensor; strides and offset in elements. == compares which object it is, with a warning where values are given: "
-                         "to_numpy() == value compares elements." },
+    { Py_tp_doc, (void *)"Tensor(device, shape, dtype=float): an N-dimensional strided array of device memory with a Slang element "
+        "type, with undefined contents. Tensor(storage, dtype, shape, strides=None, offset=0) makes one over the memory of a Buffer "
+        "or another tensor; strides and offset are in elements. == compares identity, and warns if it is given values: to_numpy() == "
+        "value compares elements." },
     { Py_tp_new, (void *)spyp_tensor_new },
     { Py_tp_dealloc, (void *)spyp_tensor_dealloc },
     { Py_tp_traverse, (void *)spyp_tensor_traverse },
@@ -860,7 +872,7 @@ static PyMethodDef spyp_eithers[] = {
     { "from_numpy", SPYP_FUNC(spyp_from_numpy), METH_VARARGS | METH_KEYWORDS,
       "Tensor.from_numpy(device, ndarray, usage=None, memory_type=None, dtype=None): a new tensor with a copy of any array, of its own "
       "type or of `dtype`, whose vectors, matrices and arrays take the last dimensions; structured arrays fill structs by field "
-      "names. tensor.from_numpy(data): as copy_from_numpy()." },
+      "names. tensor.from_numpy(data): fill the tensor from an array with as many numbers, converted." },
     { "from_torch", SPYP_FUNC(spyp_from_torch), METH_VARARGS | METH_KEYWORDS,
       "Tensor.from_torch(device, tensor, dtype=None): a tensor over the memory of any array in CUDA memory (torch, CuPy, Numba, ...), where the "
       "device is CUDA's; of its own type, or of a `dtype` whose numbers are its own: its vectors, matrices, arrays and structs take the "

@@ -11,7 +11,7 @@ static spyp_texture *spyp_texture_of(PyObject *object, const char *what) {
     return NULL;
 }
 
-// Like spyp_texture_of(), for a texture that must belong to `device`.
+// Does the same as spyp_texture_of(), for a texture that must belong to `device`.
 static spyp_texture *spyp_texture_on(PyObject *object, const spyp_device *device, const char *what) {
     spyp_texture *t = spyp_texture_of(object, what);
     if (!t || t->device == device) return t;
@@ -72,8 +72,7 @@ static bool spyp_is_kind_of(PyObject *type, PyTypeObject *base, const char *what
     return false;
 }
 
-// _texture_make(cls, device, type, format, width, height, depth, array_size, levels, samples, usage, data,
-// label)
+// _texture_make(cls, device, type, format, width, height, depth, array_size, levels, samples, usage, data, label): makes a texture.
 static PyObject *spyp_texture_make(PyObject *self, PyObject *args) {
     PyObject *cls, *device, *data, *result = NULL;
     Py_buffer view;
@@ -103,7 +102,7 @@ static PyObject *spyp_texture_make(PyObject *self, PyObject *args) {
     return result;
 }
 
-// _texture_view(cls, texture, format, level, level_count, layer, layer_count, with_grad=False)
+// _texture_view(cls, texture, format, level, level_count, layer, layer_count, with_grad=False): makes a view.
 static PyObject *spyp_texture_part(PyObject *self, PyObject *args) {
     PyObject *cls, *object, *result = NULL;
     int format, with_grad = 0;
@@ -136,7 +135,7 @@ static PyObject *spyp_texture_gradient(PyObject *self, PyObject *args) {
     spy_tensor *grad = spy_texture_grad(t->texture, level);
     if (grad) spy_retain_tensor(grad);
     spyp_leave(t->device);
-    if (!grad) Py_RETURN_NONE; // levels are checked before
+    if (!grad) Py_RETURN_NONE; // levels are checked above
     return spyp_tensor_make(spyp.tensor, t->device, grad, NULL);
 }
 
@@ -148,8 +147,8 @@ static PyObject *spyp_texture_zero_gradient(PyObject *self, PyObject *object) {
     return spyp_place_done(&place, spy_texture_zero_grad(t->texture));
 }
 
-// _texture_info(texture): (type, format, width, height, depth, array_size, layer_count, levels, samples,
-// usage, size_bytes, shape)
+// _texture_info(texture): returns (type, format, width, height, depth, array_size, layer_count, levels, samples, usage, size_bytes,
+// shape).
 static PyObject *spyp_texture_info(PyObject *self, PyObject *object) {
     spyp_texture *t = spyp_texture_of(object, "Texture");
     SPYP_UNUSED(self);
@@ -163,7 +162,7 @@ static PyObject *spyp_texture_info(PyObject *self, PyObject *object) {
                          (Py_ssize_t)info.size_bytes, shape);
 }
 
-// _texture_native(texture, view): the driver's image, or its view of it.
+// _texture_native(texture, view): the driver's image of a texture, or the driver's view of it.
 static PyObject *spyp_texture_native(PyObject *self, PyObject *args) {
     PyObject *object;
     int view;
@@ -177,7 +176,7 @@ static PyObject *spyp_texture_native(PyObject *self, PyObject *args) {
     return handle ? PyLong_FromUnsignedLongLong(handle) : NULL;
 }
 
-// _handle_of(object, writable=False, sampler=None): the 8 bytes of the DescriptorHandle of a texture, sampler or tensor.
+// _handle_of(object, writable=False, sampler=None): returns the 8 bytes of the DescriptorHandle of a texture, sampler or tensor.
 static PyObject *spyp_handle_of(PyObject *self, PyObject *args) {
     PyObject *object, *sampler = Py_None;
     int writable = 0;
@@ -203,7 +202,7 @@ static PyObject *spyp_handle_of(PyObject *self, PyObject *args) {
     return status == SPY_OK ? PyLong_FromUnsignedLongLong(handle) : NULL;
 }
 
-// _sampler_native(sampler): the driver's sampler; 0 where it has none.
+// _sampler_native(sampler): returns the driver's sampler; 0 if it has none.
 static PyObject *spyp_sampler_native(PyObject *self, PyObject *object) {
     SPYP_UNUSED(self);
     if (!PyObject_TypeCheck(object, spyp.sampler)) return PyErr_Format(PyExc_TypeError, "native_handle: expected a Sampler");
@@ -214,7 +213,7 @@ static PyObject *spyp_sampler_native(PyObject *self, PyObject *object) {
     return PyLong_FromUnsignedLongLong(handle);
 }
 
-// _texture_write(texture, region, data, encoder=None)
+// _texture_write(texture, region, data, encoder=None): copies bytes to a texture.
 static PyObject *spyp_texture_write(PyObject *self, PyObject *args) {
     PyObject *object, *tuple, *encoder = NULL, *result = NULL;
     spy_texture_region region;
@@ -310,7 +309,8 @@ static PyObject *spyp_texture_copy_buffer(PyObject *self, PyObject *args) {
     return spyp_place_done(&place, status);
 }
 
-// _texture_clear(texture, kind, (r, g, b, a), encoder=None): kind "f", "u" or "i", as the values are.
+// _texture_clear(texture, kind, (r, g, b, a), encoder=None): clears to a color. `kind` is the type of the color's values: "f", "u" or
+// "i".
 static PyObject *spyp_texture_clear_to(PyObject *self, PyObject *args) {
     PyObject *object, *tuple, *encoder = NULL;
     const char *kind;
@@ -333,7 +333,7 @@ static PyObject *spyp_texture_clear_to(PyObject *self, PyObject *args) {
     return spyp_place_done(&place, status);
 }
 
-// _texture_clear_depth(texture, depth, stencil, encoder=None)
+// _texture_clear_depth(texture, depth, stencil, encoder=None): clears a depth texture.
 static PyObject *spyp_texture_clear_depth_to(PyObject *self, PyObject *args) {
     PyObject *object, *encoder = NULL;
     float depth;
@@ -350,7 +350,7 @@ static PyObject *spyp_texture_clear_depth_to(PyObject *self, PyObject *args) {
     return spyp_place_done(&place, status);
 }
 
-// _texture_blit(to, from, filter, encoder=None): filter: 0 nearest, 1 linear, -1: averages the samples of a
+// _texture_blit(to, from, filter, encoder=None): copies with scaling. filter: 0 is nearest, 1 linear, -1 averages the samples of a
 // multisampled texture.
 static PyObject *spyp_texture_blit_to(PyObject *self, PyObject *args) {
     PyObject *to, *from, *encoder = NULL;
@@ -372,7 +372,7 @@ static PyObject *spyp_texture_blit_to(PyObject *self, PyObject *args) {
     return spyp_place_done(&place, status);
 }
 
-// _texture_mips(texture, encoder=None)
+// _texture_mips(texture, encoder=None): computes the levels of a texture.
 static PyObject *spyp_texture_mips(PyObject *self, PyObject *args) {
     PyObject *object, *encoder = NULL;
     spyp_place place;
@@ -384,7 +384,7 @@ static PyObject *spyp_texture_mips(PyObject *self, PyObject *args) {
                                               : spy_texture_generate_mips(t->texture));
 }
 
-// _format_support(device, format): the SPY_TEXTURE_USAGE_* that the device has for it.
+// _format_support(device, format): returns the SPY_TEXTURE_USAGE_* that the device supports for the format.
 static PyObject *spyp_format_support(PyObject *self, PyObject *args) {
     PyObject *device;
     int format;
@@ -422,8 +422,8 @@ static PyObject *spyp_texture_get_device(PyObject *self, void *ignored) {
 
 // >>samplers
 
-// _sampler_make(cls, device, (min, mag, mip), (u, v, w), compare, reduction, anisotropy, bias, least, most,
-// border, label): filters, modes and the others with the numbers of slangpy.h.
+// _sampler_make(cls, device, (min, mag, mip), (u, v, w), compare, reduction, anisotropy, bias, least, most, border, label): makes a
+// sampler. Filters, modes and the other enums are slangpy.h's numbers.
 static PyObject *spyp_sampler_make(PyObject *self, PyObject *args) {
     PyObject *cls, *device;
     int filters[3], modes[3], compare, reduction;
@@ -485,43 +485,45 @@ static PyObject *spyp_sampler_get_device(PyObject *self, void *ignored) {
 static PyMethodDef spyp_texture_functions[] = {
     { "_texture_make", spyp_texture_make, METH_VARARGS,
       "_texture_make(cls, device, type, format, width, height, depth, array_size, levels, samples, usage, "
-      "data, label): a texture." },
+      "data, label): make a texture." },
     { "_texture_view", spyp_texture_part, METH_VARARGS,
-      "_texture_view(cls, texture, format, level, level_count, layer, layer_count, with_grad=False): a texture "
-      "over a part of another one." },
+      "_texture_view(cls, texture, format, level, level_count, layer, layer_count, with_grad=False): make a texture over a part of "
+      "another one." },
     { "_texture_grad", spyp_texture_gradient, METH_VARARGS,
-      "_texture_grad(texture, level): the gradient of a level, a Tensor or None." },
+      "_texture_grad(texture, level): the gradient of a texture's level, a Tensor or None." },
     { "_texture_zero_grad", spyp_texture_zero_gradient, METH_O,
-      "_texture_zero_grad(texture): set its gradient to zero." },
+      "_texture_zero_grad(texture): set a texture's gradient to zero." },
     { "_texture_info", spyp_texture_info, METH_O,
-      "_texture_info(texture): (type, format, width, height, depth, array_size, layer_count, levels, samples, "
-      "usage, size_bytes, shape)." },
+      "_texture_info(texture): (type, format, width, height, depth, array_size, layer_count, levels, samples, usage, size_bytes, "
+      "shape) of a texture." },
     { "_texture_native", spyp_texture_native, METH_VARARGS,
-      "_texture_native(texture, view): the driver's image, or its view of it." },
+      "_texture_native(texture, view): the driver's image of a texture, or the driver's view of it." },
     { "_handle_of", spyp_handle_of, METH_VARARGS,
-      "_handle_of(object, writable=False, sampler=None): the 8 bytes of its DescriptorHandle." },
+      "_handle_of(object, writable=False, sampler=None): the 8 bytes of an object's DescriptorHandle." },
     { "_sampler_native", spyp_sampler_native, METH_O, "_sampler_native(sampler): the driver's sampler, or 0." },
     { "_texture_write", spyp_texture_write, METH_VARARGS,
-      "_texture_write(texture, region, data, encoder=None): copy bytes to it." },
+      "_texture_write(texture, region, data, encoder=None): copy bytes to a texture." },
     { "_texture_read", spyp_texture_read, METH_VARARGS,
-      "_texture_read(texture, region, out): copy its bytes to a writable array." },
+      "_texture_read(texture, region, out): copy a texture's bytes to a writable array." },
     { "_texture_copy", spyp_texture_copy, METH_VARARGS,
-      "_texture_copy(to, to_region, from, from_region, encoder=None): copy texels." },
+      "_texture_copy(to, to_region, from, from_region, encoder=None): copy texels between textures." },
     { "_texture_copy_buffer", spyp_texture_copy_buffer, METH_VARARGS,
-      "_texture_copy_buffer(to_buffer, texture, region, buffer, offset, row_pitch, encoder=None): copy bytes." },
+      "_texture_copy_buffer(to_buffer, texture, region, buffer, offset, row_pitch, encoder=None): copy bytes between a buffer and a "
+      "texture." },
     { "_texture_clear", spyp_texture_clear_to, METH_VARARGS,
-      "_texture_clear(texture, kind, color, encoder=None): set all texels." },
+      "_texture_clear(texture, kind, color, encoder=None): set all texels of a texture to a color." },
     { "_texture_clear_depth", spyp_texture_clear_depth_to, METH_VARARGS,
-      "_texture_clear_depth(texture, depth, stencil, encoder=None): set all texels." },
+      "_texture_clear_depth(texture, depth, stencil, encoder=None): set all texels of a depth texture." },
     { "_texture_blit", spyp_texture_blit_to, METH_VARARGS,
-      "_texture_blit(to, from, filter, encoder=None): scale and convert; filter -1: average samples." },
+      "_texture_blit(to, from, filter, encoder=None): copy a texture to another with scaling and conversion; filter -1 averages "
+      "samples." },
     { "_texture_mips", spyp_texture_mips, METH_VARARGS,
-      "_texture_mips(texture, encoder=None): make each level from the one before." },
+      "_texture_mips(texture, encoder=None): compute each level of a texture from the level before." },
     { "_format_support", spyp_format_support, METH_VARARGS,
-      "_format_support(device, format): the uses that the device has for a format." },
+      "_format_support(device, format): the uses that a device supports for a format." },
     { "_sampler_make", spyp_sampler_make, METH_VARARGS,
       "_sampler_make(cls, device, filters, modes, compare, reduction, anisotropy, bias, least, most, border, "
-      "label): a sampler." },
+      "label): make a sampler." },
     { NULL, NULL, 0, NULL },
 };
 
@@ -538,17 +540,17 @@ static PyMemberDef spyp_sampler_members[] = {
 };
 
 static PyGetSetDef spyp_texture_getset[] = {
-    { "device", spyp_texture_get_device, NULL, "The Device that it was made on.", NULL },
+    { "device", spyp_texture_get_device, NULL, "The Device that the texture was made on.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 
 static PyGetSetDef spyp_sampler_getset[] = {
-    { "device", spyp_sampler_get_device, NULL, "The Device that it was made on.", NULL },
+    { "device", spyp_sampler_get_device, NULL, "The Device that the sampler was made on.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 
 static PyType_Slot spyp_texture_slots[] = {
-    { Py_tp_doc, (void *)"A texture or a view of one." },
+    { Py_tp_doc, (void *)"A texture, or a view of a texture." },
     { Py_tp_dealloc, (void *)spyp_texture_dealloc },
     { Py_tp_traverse, (void *)spyp_texture_traverse },
     { Py_tp_getset, spyp_texture_getset },
@@ -565,7 +567,7 @@ static PyType_Spec spyp_texture_spec = {
 };
 
 static PyType_Slot spyp_sampler_slots[] = {
-    { Py_tp_doc, (void *)"How textures are sampled." },
+    { Py_tp_doc, (void *)"A sampler: how textures are sampled." },
     { Py_tp_dealloc, (void *)spyp_sampler_dealloc },
     { Py_tp_traverse, (void *)spyp_sampler_traverse },
     { Py_tp_getset, spyp_sampler_getset },

@@ -1,4 +1,4 @@
-// Entering a device: who uses it when, and waiting for its work without the GIL.
+// Entering a device: one thread at a time uses it, and waits for its work without the GIL.
 #include "state/state.h"
 
 // >>messages
@@ -14,7 +14,7 @@ void spyp_notify(PyObject *function, PyObject *first, PyObject *second) {
     PyErr_Restore(type, value, trace);
 }
 
-// Gives a message to the device's log function, or to the package's if the device has none.
+// Passes a message to the device's log function, or to the package's if the device has none.
 void spyp_log(spyp_device *d, long level, PyObject *text) {
     PyObject *function = Py_XNewRef(d->log ? d->log : spyp.logger), *number = PyLong_FromLong(level);
     if (function) spyp_notify(function, number, text);
@@ -22,8 +22,8 @@ void spyp_log(spyp_device *d, long level, PyObject *text) {
     Py_XDECREF(function);
 }
 
-// Gives the error message that was held back to the log. If an exception is being raised, the user hears of
-// the error from that, and the log gets it as a debug message.
+// Passes the error message that was held back to the log. If an exception is being raised, the user gets the error from that, and the
+// log gets it as a debug message.
 static void spyp_release_held(spyp_device *d) {
     PyObject *text = d->held;
     d->held = NULL;
@@ -92,7 +92,7 @@ bool spyp_raise_heard(spyp_device *d) {
     return true;
 }
 
-// The call has ended well, or with another error: the interpreter raises the exception behind it.
+// Has the interpreter raise the exception of a signal handler after a call that succeeded, or that failed with another error.
 static void spyp_raise_heard_later(spyp_device *d) {
     PyObject *exception = d->heard;
     d->heard = NULL;
@@ -110,8 +110,8 @@ void spyp_leave(spyp_device *d) {
     PyThread_release_lock(d->turn);
 }
 
-// The wait is made of slices of 50 ms, so that Ctrl-C is heard. While C spins, for the first 50 us, it keeps
-// the GIL: most waits for a GPU are over by then, and another thread that takes the GIL may keep it for 5 ms.
+// Waits in slices of 50 ms, so that Ctrl-C has an effect. While C spins, for the first 50 us, it keeps the GIL: most waits for a GPU
+// are over by then, and another thread that takes the GIL may keep it for 5 ms.
 int spyp_wait(spyp_device *d) {
     spy_submit_id id = spy_flush(d->device);
     spy_status status = SPY_ERROR_NOT_READY;
@@ -135,9 +135,8 @@ int spyp_wait(spyp_device *d) {
     return -1;
 }
 
-// On Vulkan spy_tensor_read() waits by itself, without the GIL, and Ctrl-C ends its wait. For a small tensor
-// it needs one submission; spyp_wait() and a read need two. On CUDA nothing ends its wait, so spyp_wait()
-// goes first.
+// On Vulkan spy_tensor_read() waits by itself, without the GIL, and Ctrl-C ends its wait. For a small tensor it needs one submission;
+// spyp_wait() and a read need two. On CUDA nothing ends the wait of spy_tensor_read(), so spyp_wait() is called before.
 int spyp_wait_to_read(spyp_device *d) {
     return d->cuda < 0 ? 0 : spyp_wait(d);
 }

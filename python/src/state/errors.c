@@ -16,7 +16,8 @@ static PyObject *spyp_exception_add(PyObject *module, const char *name, const ch
 
 int spyp_errors_ready(PyObject *module) {
     spyp.error = spyp_exception_add(module, "slangpy.Error",
-                                    "An error of the library: what was asked, what was expected, what came.",
+                                    "An error of the library. The text says which function, which argument, what was expected and what "
+                                    "came.",
                                     PyExc_RuntimeError, NULL, NULL);
     if (!spyp.error) return -1;
     spyp.type_error = spyp_exception_add(module, "slangpy.ArgumentTypeError",
@@ -34,7 +35,7 @@ int spyp_errors_ready(PyObject *module) {
                                             spyp.error, NULL, NULL);
     if (!spyp.compile_error) return -1;
     spyp.kernel_error = spyp_exception_add(module, "slangpy.KernelCompileError",
-                                           "A kernel that does not compile, which a call or a dispatch has generated. Also a ValueError.", spyp.compile_error,
+                                           "A kernel that a call or a dispatch has generated does not compile. Also a ValueError.", spyp.compile_error,
                                            PyExc_ValueError, NULL);
     spyp.marshalled = PyErr_NewException("slangpy._Marshalled", PyExc_TypeError, NULL);
     spyp.wants_gradient = PyErr_NewException("slangpy._WantsGradient", spyp.error, NULL);
@@ -42,7 +43,7 @@ int spyp_errors_ready(PyObject *module) {
     spyp.index_error = spyp_exception_add(module, "slangpy.IndexOutOfRangeError",
                                           "An index that a tensor does not have. Also an IndexError.", spyp.error, PyExc_IndexError, NULL);
     if (!spyp.index_error || !spyp.marshalled || !spyp.wants_gradient || !spyp.kernel_error || !spyp.type_error || !spyp.value_error || !spyp.lookup_error) return -1;
-    // KeyError.__str__() is the repr of the text.
+    // KeyError.__str__() would return the repr of the text.
     PyObject *plain = PyObject_GetAttrString(PyExc_BaseException, "__str__");
     int set = plain ? PyObject_SetAttrString(spyp.lookup_error, "__str__", plain) : -1;
     Py_XDECREF(plain);
@@ -138,9 +139,9 @@ PyObject *spyp_translate(const char *text, const char *what, bool all) {
 }
 
 static PyObject *spyp_raise_as(PyObject *exception, spy_status status, const char *message, const char *what) {
-    if (PyErr_Occurred()) return NULL; // a callback's own error says more
+    if (PyErr_Occurred()) return NULL; // the error of a callback is more exact
     if (!message || !*message) message = spy_status_text(status);
-    // Compile errors quote Slang code, which keeps its words.
+    // Compile errors quote Slang code, which must not be translated.
     PyObject *text = spyp_translate(message, what, status != SPY_ERROR_COMPILE);
     if (text) PyErr_SetObject(exception, text);
     Py_XDECREF(text);

@@ -208,7 +208,7 @@ PyObject *spyp_item_named(PyObject *items, const char *name) {
 
 const char *spyp_attribute_text(PyObject *name) {
     const char *text = spyp_utf8(name);
-    // It has NUL characters, or UTF-8 cannot encode it.
+    // The name has NUL characters, or UTF-8 cannot encode it.
     if (!text) PyErr_Format(PyExc_AttributeError, "no attribute has the name %R", name);
     return text;
 }

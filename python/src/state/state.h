@@ -40,7 +40,7 @@ typedef struct spyp_state {
     // Classes of this package.
     PyTypeObject *device, *module_type, *struct_type, *function, *tensor, *ndbuffer, *shape, *generator, *generators[5], *value_ref,
         *packed, *vectorized, *recorder, *encoder, *commands, *pair, *texture, *sampler, *raster;
-    // Interned strings, each for the name that its member has.
+    // Interned strings: names that are looked up in objects and dicts, such as "_result" in s_result.
     PyObject *s_result, *s_append_to, *s_type, *s_get_this, *s_update_this, *s_dlpack, *s_dlpack_device,
         *s_cuda_array, *s_array_interface, *s_dtype, *s_name, *s_exchange, *s_to_save, *s_saved_tensors, *s_needs_input_grad, *s_call,
         *s_contiguous;
@@ -51,14 +51,14 @@ typedef struct spyp_state {
     PyObject *logger; // function(level, message), or NULL
     PyTypeObject *write_back, *cursor, *element_cursor; // classes of arrays.c and cursor.c
     PyTypeObject *host_block;                // class of host_memory.c
-    spyp_memory kept[SPYP_KEPT_BLOCKS];      // memory of arrays that have gone, the latest first
-    // What slangpy.autograd has given of torch, once it is needed; see calls/autograd.c.
+    spyp_memory kept[SPYP_KEPT_BLOCKS];      // memory of freed arrays, the latest first
+    // The objects of torch that slangpy.autograd has passed to this module; see calls/autograd.c.
     struct {
         PyTypeObject *types[2]; // torch.Tensor and torch.nn.Parameter
         PyObject *apply;        // makes a node of torch's graph
         PyObject *grad_enabled, *transforms_active, *zeros_like;
     } torch;
-    Py_ssize_t tracers; // threads in which slangpy.fusion records calls instead of making them
+    Py_ssize_t tracers; // the number of threads in which slangpy.fusion records calls instead of making them
     unsigned long fork_count;                           // forks between the first process and this one
     bool exiting, leaving; // exiting: the interpreter is ending. leaving: Ctrl-C ends it
 } spyp_state;
@@ -88,10 +88,10 @@ typedef struct spyp_above {
 typedef struct spyp_device {
     PyObject_HEAD
     spy_device *device; // NULL after close()
-    unsigned long owner;              // id of the thread that uses the device
+    unsigned long owner;              // the id of the thread that uses the device
     const char *what;                 // Python function in use, for error texts; NULL means that the text names it
-    // Calls of spyp_enter() by `owner` without their spyp_leave(): callbacks may enter again. `depth` and
-    // `owner` change only under the GIL.
+    // The number of spyp_enter() of `owner` without their spyp_leave(): callbacks may enter again. `depth` and `owner` change only under
+    // the GIL.
     uint32_t depth;
     uint32_t waiting;                   // threads that wait to enter the device
     bool woken;                         // one of the waiting threads was woken and has not run yet
@@ -100,26 +100,25 @@ typedef struct spyp_device {
     uint32_t blocked;                   // waits of the library that have begun and not ended; they nest
     unsigned long fork_count;           // spyp.fork_count of the process that made the device
     PyObject *log, *progress, *reports; // callables, or NULL
-    // Text of the last logged error, until it is known whether an exception says it, or NULL.
+    // The text of the last logged error, kept until it is known whether an exception has the same text, or NULL.
     PyObject *held;
-    PyObject *printed; // list of the texts that kernels print, while they are collected, or NULL
-    // Lists, or NULL: of (number, function) and of functions.
+    PyObject *printed; // a list of the texts that kernels print, while they are collected, or NULL
+    // Lists of (number, function) and of functions, or NULL.
     PyObject *close_callbacks, *reload_callbacks;
     unsigned long callback_count; // the number of the last close callback
-    uint32_t reload_count;        // number of reloads of modules since the device was made; look-ups from before a
-                                  // reload may be out of date
+    uint32_t reload_count; // the number of reloads of modules since the device was made; look-ups from before a reload may be out of date
     PyObject *lender; // the Device whose Vulkan objects this one uses, which must outlive it, or NULL
-    PyObject *pack;   // bytes of the pack that the device runs from, or NULL
+    PyObject *pack;   // the bytes of the pack that the device runs from, or NULL
     PyObject *types;          // dict: (module or None, type name) -> Struct
     // Callable, or class of a library's arrays, that gives this thread's CUDA stream, or NULL.
     PyObject *follow;
     void *stream;             // CUDA stream that the device's work goes to; NULL means the device's own stream
-    PyObject *extra;          // dict of objects that slangpy/*.py keeps with the device, or NULL
+    PyObject *extra;          // a dict of objects that slangpy/*.py keeps with the device, or NULL
     const spyp_above *above;
     struct spyp_imports *imports;    // tensors over other libraries' memory (foreign.c), or NULL
     spyp_shared shared[SPYP_SHARED]; // streams of other libraries, ordered with all work of the device
     uint32_t shared_count;
-    PyObject *returned; // list of ended leases whose memory the device can use again, or NULL
+    PyObject *returned; // a list of ended leases whose memory the device can use again, or NULL
     int cuda;           // CUDA's number of the GPU; -1 means that the backend is not CUDA
     PyObject *weakrefs;
     // hot_reload: calls reload modules whose files have changed. quiet: the library's messages are dropped,
@@ -137,17 +136,17 @@ typedef struct spyp_module {
     spy_module *module;
     PyObject *name;
     PyObject *found; // dict: name -> Function or Struct
-    uint32_t found_at; // device->reload_count when `found` was empty
-    PyObject *link;  // tuple of Modules, kept alive
+    uint32_t found_at; // device->reload_count when `found` was emptied last
+    PyObject *link;  // a tuple of Modules, kept alive
     PyObject *reflected; // dict: key of a reflection object -> its address, while it lives; or NULL
-    // Tuple of what load_again() needs: path as bytes, name and source, each or None, options, link.
+    // Tuple for load_again(): path as bytes, name and source, each or None, options, link.
     PyObject *made;
-    PyObject *extra; // dict of what Python code keeps with the module, or NULL
+    PyObject *extra; // a dict of objects that Python code keeps with the module, or NULL
     PyObject *weakrefs;
-    bool plain; // a SlangModule: its reflection objects end with a reload, as SlangPy's do
+    bool plain; // a SlangModule: a reload makes its reflection objects invalid, as in SlangPy
 } spyp_module;
 
-// A Slang type of a module, or a built-in one: what `module.Foo` and `module.float3` are.
+// A Slang type of a module, or a built-in one: the object `module.Foo` or `module.float3`.
 typedef struct spyp_struct {
     PyObject_HEAD
     spyp_module *module;
@@ -162,18 +161,18 @@ typedef struct spyp_seen {
 } spyp_seen;
 #define SPYP_SEEN 8
 
-// The options, maps and bound arguments that chained methods have added to a function. It does not change
-// once it is made, and functions that are chained on share it.
+// The options, maps and bound arguments that chained methods have added to a function. It does not change once it is made, and functions
+// that are chained further share it.
 typedef struct spyp_chain {
     Py_ssize_t references;
     PyObject *self;               // bound instance, or NULL
     PyObject *map_args, *map_kwargs; // tuple and dict of map()'s entries, or NULL
     PyObject *constants, *globals;   // dicts, or NULL
-    PyObject *setters;               // tuple of callables that return further globals at each call, and dicts, or NULL
-    PyObject *writers;               // tuple of (callable, arguments, keywords) of each write(), or NULL
+    PyObject *setters;               // a tuple of callables that return further globals at each call, and dicts, or NULL
+    PyObject *writers;               // a tuple of (callable, arguments, keywords) of each write(), or NULL
     PyObject *prelude;            // str, or NULL
-    PyObject *conformances;       // tuple of str, or NULL
-    PyObject *result;             // the class that return_type() was given, or NULL
+    PyObject *conformances;       // a tuple of str, or NULL
+    PyObject *result;             // the class that was given to return_type(), or NULL
     spy_call_mode mode;
     bool deterministic;
     uint32_t shared_bytes; // dynamic shared memory of a group; 0 if there is none
@@ -193,10 +192,10 @@ typedef struct spyp_function {
     PyObject *name;
     spyp_chain *chain;   // NULL means that nothing is chained
     unsigned int traits; // bits SPYP_TRAIT_...; 0 if not known yet
-    PyObject *declared;  // what declare() was given: (tuple, dict), or NULL
+    PyObject *declared;  // the arguments of declare(): (tuple, dict), or NULL
     spyp_quick *quick;   // how calls of a declared function are repeated, or NULL
     spyp_autograd *graphs; // forms of calls that become nodes of torch's graph without Python code, or NULL
-    PyObject *modes[2];  // the functions .bwds and .fwds; NULL until asked for
+    PyObject *modes[2];  // the functions .bwds and .fwds; NULL until they are used
     spyp_seen seen[SPYP_SEEN];
 } spyp_function;
 
@@ -204,18 +203,17 @@ typedef struct spyp_tensor {
     PyObject_HEAD
     spyp_device *device;
     spy_tensor *tensor;
-    PyObject *dtype;  // Struct of the elements; NULL until asked for
+    PyObject *dtype;  // Struct of the elements; NULL until it is used
     PyObject *module; // Module that the element type comes from, or NULL
     PyObject *grad_in, *grad_out; // Tensors, or NULL
-    bool read_only;               // its usage says that no call may write it
-    int usage, memory;            // as the buffer was made: BufferUsage and MemoryType of enums.py; 0 means the
-                                  // defaults
+    bool read_only;               // the tensor's usage says that no call may write it
+    int usage, memory;            // the BufferUsage and MemoryType of enums.py that the buffer was made with; 0 means the defaults
     PyObject *owner;              // lease of another library's memory under the tensor, or NULL
     spy_tensor *root; // for a view: the tensor that the memory was made for, retained; otherwise NULL
     PyObject *weakrefs;
 } spyp_tensor;
 
-// A texture or a view of one: the base of Texture and TextureView, whose other members are Python's.
+// A texture or a view of one: the base class of Texture and TextureView, whose other members are Python's.
 typedef struct spyp_texture {
     PyObject_HEAD
     spyp_device *device;
@@ -257,18 +255,18 @@ typedef struct spyp_sampler {
 
 // >>memory of one call
 
-// Memory that is freed when the call ends. Small calls need only `first`.
+// The memory that is freed when the call ends. Small calls need only `first`.
 typedef struct spyp_arena {
     uint64_t first[192];
-    size_t used;            // bytes of `first` that are taken
-    size_t room;            // bytes of `first`
+    size_t used;            // the bytes of `first` that are taken
+    size_t room;            // the bytes of `first`
     void **more;            // blocks of PyMem_Malloc(), linked by their first word
     struct spyp_held *held; // exported buffers, the newest first
-    PyObject *kept;         // list of objects that must live until the call ends, or NULL
-    uint32_t depth;         // spyp_arena_down() calls without their spyp_arena_up()
+    PyObject *kept;         // a list of objects that must live until the call ends, or NULL
+    uint32_t depth;         // the number of spyp_arena_down() without their spyp_arena_up()
 } spyp_arena;
 
-#define SPYP_MOST_DEPTH 100 // levels of dicts, lists, get_this() and so on
+#define SPYP_MOST_DEPTH 100 // most levels of dicts, lists, get_this() and so on
 
 void spyp_arena_begin(spyp_arena *arena);
 void spyp_arena_end(spyp_arena *arena);
@@ -294,8 +292,8 @@ Py_buffer *spyp_arena_buffer(spyp_arena *arena, PyObject *object, int flags);
 // GIL. It returns -1 with an exception set if the device is closed or was made before a fork.
 int spyp_enter(spyp_device *device, const char *what);
 void spyp_leave(spyp_device *device);
-// Keeps the exception that is set, which a signal's handler raised, until the call ends: a call that fails
-// raises it in place of its own error (spyp_raise), and spyp_leave() has it raised behind any other call.
+// Keeps the exception of a signal handler, which is set, until the call ends: a call that fails raises it in place of its own error
+// (spyp_raise), and spyp_leave() has it raised behind any other call.
 void spyp_keep_heard(spyp_device *device);
 // Raises the exception that was kept; false if there is none.
 bool spyp_raise_heard(spyp_device *device);
@@ -307,8 +305,8 @@ int spyp_wait(spyp_device *device);
 int spyp_wait_to_read(spyp_device *device);
 // Returns the device that a Device or Module stands for, borrowed, or NULL with a TypeError set.
 spyp_device *spyp_device_of(PyObject *object, const char *what);
-// spyp_log() gives a message to the device's log function, or to the package's. spyp_notify() calls any
-// function of the user. Exceptions that these functions raise are printed.
+// spyp_log() passes a message to the device's log function, or to the package's. spyp_notify() calls any function of the user. Exceptions
+// that these functions raise are printed.
 void spyp_log(spyp_device *device, long level, PyObject *text);
 void spyp_notify(PyObject *function, PyObject *first, PyObject *second);
 
@@ -318,8 +316,8 @@ int spyp_errors_ready(PyObject *module);
 PyObject *spyp_raise(spyp_device *device);
 // Like spyp_raise() for an error of a call, whose text names the Slang function itself.
 PyObject *spyp_raise_call(spyp_device *device);
-PyObject *spyp_raise_source(spyp_device *device); // spyp_raise() for loading: a SlangCompileError for a missing file, too
-PyObject *spyp_raise_index(spyp_device *device); // spyp_raise() with an IndexError for an index out of range
+PyObject *spyp_raise_source(spyp_device *device); // does the same as spyp_raise() for loading; a missing file is a SlangCompileError, too
+PyObject *spyp_raise_index(spyp_device *device); // does the same as spyp_raise(), with an IndexError for an index out of range
 // Raises a status and the library's message. `what` is the Python function, which replaces the C function's
 // name at the beginning; if `what` is NULL, no name stands there.
 PyObject *spyp_raise_status(spy_status status, const char *message, const char *what);
@@ -339,7 +337,7 @@ int spyp_state_ready(void); // makes the interned strings; 0, or -1 with an exce
 // set.
 int spyp_paths(spyp_arena *arena, PyObject *paths, const char *where, const char *const **out, size_t *count);
 int spyp_strings(spyp_arena *arena, PyObject *list, const char *where, const char *what, const char *const **out, size_t *count);
-const char *spyp_attribute_text(PyObject *name); // spyp_utf8() whose errors are AttributeErrors
+const char *spyp_attribute_text(PyObject *name); // does the same as spyp_utf8(); its errors are AttributeErrors
 // Adds one property; 0, or -1 with an exception set.
 int spyp_getset_add(PyTypeObject *type, PyGetSetDef *def);
 PyObject *spyp_list_items(PyObject *list); // the items of a list or tuple as a tuple, a new reference
@@ -349,7 +347,7 @@ PyObject *spyp_dict_items(PyObject *dict, const char *what);
 // Returns a key's value from a tuple of spyp_dict_items(), borrowed, or NULL.
 PyObject *spyp_item_named(PyObject *items, const char *name);
 
-PyTypeObject *spyp_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *base); // new reference
+PyTypeObject *spyp_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *base); // returns a new reference
 // Adds another file's methods; 0, or -1 with an exception set.
 int spyp_methods_add(PyTypeObject *type, PyMethodDef *methods);
 PyObject *spyp_alloc(PyTypeObject *type); // a zeroed object, or NULL with an exception set
@@ -366,8 +364,7 @@ int spyp_check_args(const char *function, Py_ssize_t given, Py_ssize_t least, Py
 
 #define SPYP_UNUSED(x) (void)(x)
 
-// These functions are missing in the limited API of Python 3.12. spyp_replace() takes over the reference
-// `value`.
+// These functions are missing in the limited API of Python 3.12. spyp_replace() takes over the reference `value`.
 static inline void spyp_replace(PyObject **at, PyObject *value) {
     PyObject *old = *at;
     *at = value;

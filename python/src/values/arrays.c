@@ -78,7 +78,7 @@ static void spyp_swap_bytes(char *data, size_t item, size_t count) {
         }
 }
 
-// Sets array->data to the elements at `place` if they are row-major without gaps, or else to a copy.
+// Sets array->data to the elements at `place` if they are row-major without gaps, and otherwise to a copy.
 static int spyp_array_from(spyp_arena *arena, spyp_host_array *array, const void *place, size_t item, const int64_t *strides,
                            bool swapped, bool writable) {
     bool aligned = array->dtype == SPY_DTYPE_DEFAULT || (uintptr_t)place % item == 0;
@@ -141,8 +141,7 @@ int spyp_too_many_dims(const char *what, int rank) {
     return -1;
 }
 
-// numpy exports no buffer of structs whose fields are out of order. Such fields are found by name all the
-// same.
+// Finds the fields of structs by name. numpy exports no buffer of structs whose fields are not in the order of their offsets.
 static int spyp_from_records(PyObject *object, const char *what, spyp_host_array *array) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -243,8 +242,8 @@ static int spyp_from_dl_tensor(spyp_arena *arena, const spyp_dl_tensor *t, bool 
     return status > 0 && bfloat ? spyp_widen_bfloat(arena, array) : status;
 }
 
-// Anybody who has a capsule may consume it and free its memory. While that memory is used here, the capsule
-// has another name, which lies in this struct and which no library consumes.
+// Any code that has a capsule may consume it and free its memory. While that memory is used here, the capsule has another name, which lies
+// in this struct and which no library consumes.
 typedef struct spyp_hold {
     char name[24];
     const char *own; // the capsule's own name
@@ -358,13 +357,14 @@ long spyp_dl_device_of(PyObject *object, int *number) {
     return PyErr_Occurred() ? -1 : device;
 }
 
-// Another device's array, copied to the host by its own library: torch's cpu(), CuPy's get(), Numba's
+// Describes an array of another device after its own library has copied it to the host: torch's cpu(), CuPy's get(), Numba's
 // copy_to_host(), our tensors' to_numpy().
 static int spyp_from_device(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array) {
     static const char *const ways[] = { "cpu", "get", "copy_to_host", "to_numpy" };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         PyObject *method = PyObject_GetAttrString(object, ways[i]);
-        PyObject *host = method ? PyObject_CallNoArgs(method) : NULL;
+        bool own = PyObject_TypeCheck(object, spyp.tensor);
+        PyObject *host = method && own ? spyp_tensor_to_numpy((spyp_tensor *)object, true) : method ? PyObject_CallNoArgs(method) : NULL;
         bool missing = !method;
         Py_XDECREF(method);
         if (missing) {
@@ -395,8 +395,7 @@ int spyp_is_array(PyObject *object) {
            PyObject_HasAttr(object, spyp.s_array_interface) || PyObject_HasAttrString(object, "__array__") || PyCapsule_CheckExact(object);
 }
 
-// Uses another array instead of the object: what its method `method` returns, or numpy.asarray(object) if
-// `method` is NULL.
+// Uses another array instead of the object: the result of its method `method`, or numpy.asarray(object) if `method` is NULL.
 static int spyp_instead(spyp_arena *arena, PyObject *object, const char *method, const char *what, spyp_host_array *array) {
     PyObject *numpy = method ? NULL : spyp_numpy();
     PyObject *other = method ? PyObject_CallMethod(object, method, NULL) : numpy ? PyObject_CallMethod(numpy, "asarray", "(O)", object) : NULL;
@@ -460,7 +459,7 @@ static int spyp_host_array_of(spyp_arena *arena, PyObject *object, const char *w
 int spyp_host_array_get(spyp_arena *arena, PyObject *object, const char *what, spyp_host_array *array) {
     memset(array, 0, sizeof *array);
     if (spyp_is_host_buffer(object)) return spyp_from_buffer(arena, object, what, array);
-    if (spyp_arena_down(arena) < 0) return -1; // an array's detach() or cpu() may return arrays without end
+    if (spyp_arena_down(arena) < 0) return -1; // an array's detach() or cpu() may return further arrays without end
     int status = spyp_host_array_of(arena, object, what, array);
     spyp_arena_up(arena);
     return status;

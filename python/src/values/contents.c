@@ -1,4 +1,4 @@
-// Tensors as values: making them, and their contents to and from host memory.
+// Tensors as values: creation, and copies of their contents to and from host memory.
 #include "values/values.h"
 
 #include <string.h>
@@ -42,10 +42,10 @@ void spyp_tensor_set_root(spyp_tensor *t, const spyp_tensor *of) {
 spy_tensor *spyp_tensor_whole(spyp_tensor *t, uint64_t *before_bytes) {
     *before_bytes = 0;
     if (!t->root) return t->tensor;
-    // After point_to() the root may see other memory than this view does.
+    // After point_to() the root may have other memory than this view.
     uint64_t begin = spy_tensor_address(t->root), at = begin ? spy_tensor_address(t->tensor) : 0;
     spy_tensor_info info = spy_get_tensor_info(t->root);
-    if (!begin) (void)spy_take_error(t->device->device); // a device without pointers
+    if (!begin) (void)spy_take_error(t->device->device); // the device has no addresses
     if (!begin || !info.is_contiguous || at < begin || at - begin > (uint64_t)info.element_count * info.element_size_bytes) return t->tensor;
     *before_bytes = at - begin;
     return t->root;
@@ -137,40 +137,54 @@ static int spyp_tensor_write_from(spyp_tensor *t, spyp_arena *arena, PyObject *o
     return -1;
 }
 
-// Copies an array's bytes to the start of a contiguous tensor's memory. Returns 1, or 0 if its numbers are
-// those of the tensor's elements or `object` is no array, or -1 with an exception set. Call it inside the
-// device.
+// A view of a contiguous tensor's memory as bytes, from its first element on: to be released.
+static spy_tensor *spyp_bytes_view(spy_tensor *tensor, size_t size) {
+    spy_view_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.shape.rank = 1;
+    desc.shape.dims[0] = (int64_t)size;
+    desc.type = "uint8_t";
+    return spy_create_view(tensor, &desc);
+}
+
+// Whether an object is an array whose elements lie in memory one after the other, as those of numpy in C's order.
+static bool spyp_lies_packed(PyObject *object) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(object, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) == 0) {
+        PyBuffer_Release(&view);
+        return true;
+    }
+    PyErr_Clear();
+    return false;
+}
+
+// Copies an array's bytes to the start of a contiguous tensor's memory, whatever its numbers are. Returns 1, or 0 if
+// the object is no such array (structured arrays and truth values are converted), or -1
+// with an exception set. Call it inside the device.
 static int spyp_tensor_write_bytes(spyp_tensor *t, spyp_arena *arena, PyObject *object, const char *what) {
     spy_tensor_info info = spy_get_tensor_info(t->tensor);
     spyp_host_array array;
     size_t each = 1;
-    int64_t count = 1;
     if (!PyObject_CheckBuffer(object)) return 0;
     if (spyp_host_array_get(arena, object, what, &array) < 0) return -1;
-    if (array.dtype == SPY_DTYPE_DEFAULT) return 0; // a structured array has the fields of a struct
+    if (array.dtype == SPY_DTYPE_DEFAULT) return 0; // a structured array is copied by the fields of its struct
     const spy_type_info *type = spyp_element_info(t, &info);
     if (PyErr_Occurred()) return -1;
     spy_dtype scalar = type ? spyp_scalar_of(type, &each) : info.dtype;
-    for (uint32_t i = 0; i < array.shape.rank; i++) count *= array.shape.dims[i];
-    if (scalar && count == info.element_count * (int64_t)each) return 0;
-    if (!scalar && array.size_bytes == info.host_size_bytes) {
-        if (spy_tensor_write(t->tensor, array.data, array.size_bytes) == SPY_OK) return 1;
-        spyp_raise(t->device);
+    bool truth = scalar == SPY_DTYPE_BOOL && array.dtype == SPY_DTYPE_BOOL && array.size_bytes == info.host_size_bytes;
+    if (!info.is_contiguous || !spyp_lies_packed(object)) {
+        PyErr_Format(spyp.value_error,
+                     "%s: copies bytes, so %s must be contiguous; tensor.from_numpy(data) copies numbers from and to any strides", what,
+                     info.is_contiguous ? "the array" : "the tensor");
         return -1;
     }
+    if (truth) return 0;
     size_t room = info.element_size_bytes * (size_t)info.element_count;
-    if (array.size_bytes > room || !info.is_contiguous) {
-        PyErr_Format(spyp.value_error, "%s: Shape mismatch: expected %lld numbers, got %lld; bytes are copied if there are no more than %zu%s, got %zu",
-                     what, (long long)(info.element_count * (int64_t)each), (long long)count, room,
-                     info.is_contiguous ? "" : " and the tensor is contiguous", array.size_bytes);
+    if (array.size_bytes > room) {
+        PyErr_Format(spyp.value_error, "%s: Shape mismatch: expected at most %zu bytes, got %zu", what, room, array.size_bytes);
         return -1;
     }
-    spy_view_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.shape.rank = 1;
-    desc.shape.dims[0] = (int64_t)array.size_bytes;
-    desc.type = "uint8_t";
-    spy_tensor *bytes = array.size_bytes ? spy_create_view(t->tensor, &desc) : NULL;
+    spy_tensor *bytes = array.size_bytes ? spyp_bytes_view(t->tensor, array.size_bytes) : NULL;
     bool good = !array.size_bytes || (bytes && spy_tensor_write(bytes, array.data, array.size_bytes) == SPY_OK);
     if (!good) spyp_raise(t->device);
     spy_release_tensor(bytes);
@@ -216,7 +230,39 @@ int spyp_outer_shape(const spy_type_info *info, const spy_shape *sizes, spy_shap
     return -1;
 }
 
-PyObject *spyp_tensor_to_numpy(spyp_tensor *t) {
+// The bytes of structs as they lie on the device: an array of uint8 with one more dimension than the tensor. Call it
+// inside the device.
+static PyObject *spyp_struct_bytes(spyp_tensor *t, PyObject *numpy, const spy_tensor_info *info) {
+    size_t size = info->element_size_bytes * (size_t)info->element_count;
+    PyObject *outer = spyp_shape_tuple(&info->shape), *last = Py_BuildValue("(n)", (Py_ssize_t)info->element_size_bytes);
+    PyObject *shape = outer && last ? PySequence_Concat(outer, last) : NULL;
+    PyObject *array = shape ? PyObject_CallMethod(numpy, "empty", "Os", shape, "u1") : NULL;
+    Py_XDECREF(outer);
+    Py_XDECREF(last);
+    Py_XDECREF(shape);
+    spy_tensor *packed = NULL, *bytes = NULL;
+    Py_buffer view;
+    if (!array || !size || PyObject_GetBuffer(array, &view, PyBUF_CONTIG) < 0) return array;
+    bool good = spyp_wait_to_read(t->device) == 0;
+    if (good && !info->is_contiguous) {
+        spy_tensor_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.like = t->tensor;
+        packed = spy_create_tensor(t->device->device, &desc);
+        good = packed && spy_tensor_copy(packed, t->tensor) == SPY_OK;
+    }
+    if (good) bytes = spyp_bytes_view(packed ? packed : t->tensor, size);
+    if (!bytes || spy_tensor_read(bytes, view.buf, size) != SPY_OK) {
+        if (!PyErr_Occurred()) spyp_raise(t->device);
+        Py_CLEAR(array);
+    }
+    PyBuffer_Release(&view);
+    spy_release_tensor(bytes);
+    spy_release_tensor(packed);
+    return array;
+}
+
+PyObject *spyp_tensor_to_numpy(spyp_tensor *t, bool structured) {
     PyObject *numpy = spyp_numpy(), *array = NULL, *dtype = NULL;
     spy_shape inner;
     if (!numpy || spyp_enter(t->device, "to_numpy") < 0) {
@@ -226,10 +272,12 @@ PyObject *spyp_tensor_to_numpy(spyp_tensor *t) {
     spy_tensor_info info = spy_get_tensor_info(t->tensor);
     const spy_type_info *type = spyp_element_info(t, &info);
     if (!PyErr_Occurred()) dtype = spyp_numpy_dtype(type, info.dtype, &inner);
-    if (dtype && info.shape.rank + inner.rank <= 32) {
+    bool bytes = dtype && !structured && !PyUnicode_Check(dtype);
+    if (bytes) array = spyp_struct_bytes(t, numpy, &info);
+    else if (dtype && info.shape.rank + inner.rank <= 32) {
         PyObject *outer = spyp_shape_tuple(&info.shape), *more = spyp_shape_tuple(&inner);
         PyObject *shape = outer && more ? PySequence_Concat(outer, more) : NULL;
-        // zeros: structs may have gaps.
+        // Structs may have gaps, so the memory begins with zeros.
         if (shape && PyUnicode_Check(dtype)) array = spyp_empty_array(numpy, shape, dtype, info.host_size_bytes);
         else if (shape) array = PyObject_CallMethod(numpy, "zeros", "OO", shape, dtype);
         Py_XDECREF(outer);
@@ -237,7 +285,7 @@ PyObject *spyp_tensor_to_numpy(spyp_tensor *t) {
         Py_XDECREF(shape);
     }
     Py_buffer view;
-    if (array && info.host_size_bytes && PyObject_GetBuffer(array, &view, PyBUF_CONTIG) == 0) {
+    if (array && !bytes && info.host_size_bytes && PyObject_GetBuffer(array, &view, PyBUF_CONTIG) == 0) {
         bool good = spyp_wait_to_read(t->device) == 0;
         if (good && spy_tensor_read(t->tensor, view.buf, info.host_size_bytes) != SPY_OK) good = spyp_raise(t->device) != NULL;
         PyBuffer_Release(&view);

@@ -35,8 +35,8 @@ typedef struct spyp_dl_versioned {
     spyp_dl_tensor tensor;
 } spyp_dl_versioned;
 
-// The table in a type's __dlpack_c_exchange_api__. Since DLPack 1.3, C can ask the type's objects through it,
-// without making Python objects. Its functions return 0, or -1 with an exception set.
+// The table in a type's __dlpack_c_exchange_api__, by which C asks the type's objects without making Python objects
+// (DLPack 1.3). Its functions return 0, or -1 with an exception set.
 typedef struct spyp_dl_exchange {
     struct {
         uint32_t major, minor;
@@ -49,7 +49,7 @@ typedef struct spyp_dl_exchange {
     int (*take)(spyp_dl_versioned *tensor, void **object);
     // Describes the object's memory without a new reference. This pointer may be NULL.
     int (*view)(void *object, spyp_dl_tensor *out);
-    int (*work_stream)(int32_t device_type, int32_t device, void **stream); // the calling thread's stream
+    int (*work_stream)(int32_t device_type, int32_t device, void **stream); // gives the calling thread's stream
 } spyp_dl_exchange;
 
 enum {

@@ -1,4 +1,4 @@
-// Element types: parses the dtypes that users give, and makes the Modules and Structs that types come from.
+// Element types: parses dtypes, and makes the Modules and Structs that types come from.
 #include "values/values.h"
 
 #include <string.h>

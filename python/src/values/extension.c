@@ -1,5 +1,5 @@
-// Values of classes that users have registered. PYTHON_TYPES serves arguments of calls;
-// register_write_to_cursor_type() and to_cursor() serve values that are written to memory.
+// The values of classes that users have registered. PYTHON_TYPES serves arguments of calls; register_write_to_cursor_type() and to_cursor()
+// serve values that are written to memory.
 #include "values/values.h"
 
 PyObject *spyp_registered(PyObject *dict, PyObject *object) {
@@ -32,7 +32,7 @@ static bool spyp_takes_layout(PyObject *function) {
 }
 
 PyObject *spyp_registered_call(PyObject *function, PyObject *object) {
-    if (spyp_takes_layout(function)) { // slangpy/marshalling.py goes on with the call
+    if (spyp_takes_layout(function)) { // slangpy/marshalling.py makes the call
         PyErr_Format(spyp.marshalled, "values of %R are arguments of direct calls alone, not of dicts, cursors or dispatch()", (PyObject *)Py_TYPE(object));
         Py_DECREF(function);
         return NULL;

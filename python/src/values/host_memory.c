@@ -1,13 +1,13 @@
-// Memory of large numpy arrays that the library makes. The first touch of new pages takes longer than the copy itself: on an
-// H200's host 13 GB/s where touched memory is filled with 47 (docs/measurements.md, "Copies between host memory and a GPU").
-// Memory of arrays that have gone is therefore kept for the next one, up to a bound, until a device is closed.
+// The memory of large numpy arrays that the library makes. The first touch of new pages takes longer than the copy itself:
+// an H200's host fills new memory with 13 GB/s and touched memory with 47 (docs/measurements.md, "Copies between host
+// memory and a GPU"). Memory of freed arrays is therefore kept for the next array, up to a bound, until a device is closed.
 #include "values/values.h"
 
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
 
-// Smaller arrays come from numpy: malloc itself keeps their memory.
+// Smaller arrays get memory from numpy, because malloc keeps their memory itself.
 #define SPYP_LARGE_BYTES ((size_t)16 << 20)
 #define SPYP_KEPT_BYTES ((size_t)512 << 20) // most memory that is kept
 #define SPYP_HUGE_PAGE ((uintptr_t)2 << 20)
@@ -27,7 +27,7 @@ void spyp_host_memory_drop(void) {
     for (int i = 0; i < SPYP_KEPT_BLOCKS; i++) spyp_memory_free(&spyp.kept[i]);
 }
 
-// Keeps memory of an array that has gone, and frees what was kept longest if there is not enough room.
+// Keeps the memory of a freed array, and frees the memory that was kept longest if there is not enough room.
 static void spyp_memory_keep(spyp_memory *m) {
     size_t kept = m->size;
     if (!m->data) return;
@@ -46,7 +46,7 @@ static void spyp_memory_keep(spyp_memory *m) {
     }
 }
 
-// Takes kept memory of at least `size` bytes, of which most is needed, or new memory. Returns false with an exception set.
+// Takes kept memory of at least `size` bytes, if it is not much larger, or new memory. Returns false with an exception set.
 static bool spyp_memory_take(size_t size, spyp_memory *m) {
     for (int i = 0; i < SPYP_KEPT_BLOCKS; i++) {
         if (spyp.kept[i].size < size || spyp.kept[i].size / 4 * 3 > size) continue;
@@ -64,7 +64,7 @@ static bool spyp_memory_take(size_t size, spyp_memory *m) {
 #if defined(MADV_HUGEPAGE)
     uintptr_t begin = ((uintptr_t)m->data + SPYP_HUGE_PAGE - 1) / SPYP_HUGE_PAGE * SPYP_HUGE_PAGE,
               end = ((uintptr_t)m->data + size) / SPYP_HUGE_PAGE * SPYP_HUGE_PAGE;
-    if (begin < end) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); // it works without, too
+    if (begin < end) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); // an error has no effect on the result
 #endif
     return true;
 }

@@ -77,7 +77,7 @@ static const spyp_math_kind *spyp_math_pair_of(const spyp_math_function *functio
     return kind;
 }
 
-// Gives the size of an operand of mul(). A left vector is a row, a right vector is a column.
+// Returns the size of an operand of mul(). A left vector is a row, a right vector is a column.
 static void spyp_math_operand_size(const spyp_math_kind *kind, bool left, uint32_t *rows, uint32_t *columns) {
     bool column = kind->form != SPYP_MATH_MATRIX && !left;
     *rows = column ? kind->columns : kind->rows;
@@ -133,7 +133,7 @@ static PyObject *spyp_math_call_dot(const spyp_math_function *function, PyObject
     if (!kind) return NULL;
     if (spyp_math_is_float(kind->dtype)) return PyFloat_FromDouble(spyp_math_dot(x, y, kind->columns));
     result = spyp_math_dot_integers(x, y, kind->columns);
-    if (spyp_math_store(kind->name, kind->dtype, &stored, 0, result)) return NULL; // the type cannot hold it
+    if (spyp_math_store(kind->name, kind->dtype, &stored, 0, result)) return NULL; // the type cannot hold the result
     return spyp_math_scalar_new(kind->dtype, result);
 }
 
@@ -416,7 +416,7 @@ static PyObject *spyp_math_call_inverse(const spyp_math_function *function, PyOb
     return NULL;
 }
 
-// Interpolates two rotations the shorter way round.
+// Interpolates two rotations along the shorter arc.
 static PyObject *spyp_math_call_slerp(const spyp_math_function *function, PyObject *const *args) {
     double a[4], b[4], s, cosine, angle, from, to;
     if (!spyp_math_arg_quaternion(function, 0, args[0], a) ||

@@ -1,5 +1,4 @@
-// The functions of slangpy.math: how a call reaches an entry of a table, how arguments are read, and the
-// functions that work by component.
+// The functions of slangpy.math: how a call finds its entry in a table and reads its arguments, and the functions that work by component.
 #include "values/math_value.h"
 #include <math.h>
 
@@ -33,8 +32,8 @@ static void spyp_math_call_error(const spyp_math_function *function, PyObject *w
     Py_XDECREF(what);
 }
 
-// Returns the index of the parameter with a name, or -1 when there is none. Two functions have a second name for their first
-// parameter, which says of which type it may be, too.
+// Returns the index of the parameter with a name, or -1 if there is none. Two functions have a second name for their first parameter, which
+// may also say its type.
 static int spyp_math_find_parameter(const spyp_math_function *function, PyObject *wanted) {
     static const char *const aliases[][2] = { { "q", "m" }, { "angles", "angle_x" } };
     const char *at = spyp_math_parameters(function), *name;
@@ -105,8 +104,8 @@ static PyObject *spyp_math_as_vector(const spyp_math_kind *kind, PyObject *arg) 
     return PyObject_CallFunctionObjArgs((PyObject *)kind->type, arg, NULL);
 }
 
-// Calls a function once more after a TypeError: with vectors of `kind` in the place of lists and of vectors of other kinds. Returns NULL
-// without an exception if there are none, or if that call fails, too.
+// Repeats a call after a TypeError, with vectors of `kind` in the place of lists and of vectors of other kinds. Returns NULL without an
+// exception if there are none of these, or if the call fails again.
 static PyObject *spyp_math_call_converted(const spyp_math_function *function, PyObject *const *args, const spyp_math_kind *kind) {
     PyObject *changed[SPYP_MATH_MAX_ARGS] = { NULL }, *result = NULL;
     bool any = false, failed = !kind;
@@ -122,8 +121,8 @@ static PyObject *spyp_math_call_converted(const spyp_math_function *function, Py
     return result;
 }
 
-// The exception that is set stays if no other way of reading the arguments is one that the function takes: with lists as vectors of the
-// first vector's kind, or everything as vectors of floats.
+// Repeats a call after a TypeError in other readings of its arguments: with lists as vectors of the first vector's kind, or with all
+// arguments as vectors of floats. If none works, the exception that is set stays.
 static PyObject *spyp_math_call_again(const spyp_math_function *function, PyObject *const *args) {
     PyObject *type, *value, *trace, *result;
     const spyp_math_kind *kind = NULL;
@@ -555,5 +554,5 @@ const spyp_math_function spyp_math_elementwise[] = {
 };
 
 static const spyp_math_function *spyp_math_select_values(void) {
-    return spyp_math_elementwise; // any entry that takes SPYP_MATH_ANY
+    return spyp_math_elementwise; // the address of any entry that takes SPYP_MATH_ANY
 }

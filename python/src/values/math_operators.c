@@ -34,7 +34,7 @@ static double spyp_math_arithmetic(spyp_math_operator op, bool integers, double 
     case SPYP_MATH_MULTIPLY: return a * b;
     case SPYP_MATH_DIVIDE: return integers ? trunc(a / b) : a / b;
     case SPYP_MATH_FLOOR_DIVIDE: return floor(a / b);
-    default: return integers ? fmod(a, b) : spyp_math_remainder(a, b); // of integers as in C and Slang
+    default: return integers ? fmod(a, b) : spyp_math_remainder(a, b); // the remainder of integers is that of C and Slang
     }
 }
 
@@ -63,9 +63,8 @@ static bool spyp_math_becomes(const spyp_math_kind *left, const spyp_math_kind *
     return spyp_math_is_float(left->dtype) || !spyp_math_is_float(right->dtype);
 }
 
-// Returns the kind of a result. It is the kind that both operands have, or the kind of the only operand that
-// has one; next to a float16_t it is the other operand's kind, and of two vectors the left one's if it holds the other's numbers.
-// Returns NULL when the operands do not go together.
+// Returns the kind of a result: the kind of both operands, or of the only operand that has one; next to a float16_t the other operand's
+// kind; of two vectors the left one's kind if it holds the other's numbers. Returns NULL if the operands do not go together.
 static const spyp_math_kind *spyp_math_common_kind(PyObject *a, PyObject *b) {
     const spyp_math_kind *left = spyp_math_kind_of(a), *right = spyp_math_kind_of(b);
     if (!left || !right) return left ? left : right;
@@ -200,7 +199,7 @@ SPYP_MATH_BINARY(spyp_math_xor, SPYP_MATH_XOR)
 SPYP_MATH_BINARY(spyp_math_left, SPYP_MATH_LEFT)
 SPYP_MATH_BINARY(spyp_math_right, SPYP_MATH_RIGHT)
 
-// a @ b: math.mul(a, b), or NotImplemented when an operand is no value type.
+// a @ b: math.mul(a, b), or NotImplemented if an operand is not a value type.
 static PyObject *spyp_math_matmul(PyObject *a, PyObject *b) {
     const spyp_math_kind *left = spyp_math_kind_of(a), *right = spyp_math_kind_of(b);
     PyObject *args[] = { a, b };
@@ -366,8 +365,8 @@ static bool spyp_math_holds(int operation, double a, double b) {
     }
 }
 
-// Reads what `kind` is compared with: a value or array of as many components, a list or tuple of as many numbers, or one
-// number for all components. Returns 1, or 0 when `object` is nothing of that.
+// Reads the operand of a comparison with `kind`: a value or array of as many components, a list or tuple of as many numbers, or one
+// number for all components. Returns 1, or 0 if `object` is none of these.
 static int spyp_math_comparand(const spyp_math_kind *kind, PyObject *object, double *components) {
     const spyp_math_kind *other = spyp_math_kind_of(object);
     bool matrix = kind->form == SPYP_MATH_MATRIX;

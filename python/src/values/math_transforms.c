@@ -112,7 +112,7 @@ static PyObject *spyp_math_call_rotation(const spyp_math_function *function, PyO
     return spyp_math_from_rotation(m);
 }
 
-// The angles are three numbers, or one float3.
+// matrix_from_rotation_xyz(): the angles are three numbers, or one float3.
 static PyObject *spyp_math_call_rotation_xyz(const spyp_math_function *function, PyObject *const *args) {
     double angles[3], x[9], y[9], z[9], xy[9], all[9];
     static const double axes[3][3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
@@ -211,8 +211,8 @@ static void spyp_math_rotation_2d(const double *angle, double *m) {
     memcpy(m, made, sizeof made);
 }
 
-// Makes the float3x3 of a step, whose argument is `size` numbers, or, where it has one more argument, the product of a matrix
-// and that step.
+// Makes the float3x3 of a translation, scaling or rotation of the plane, whose argument is `size` numbers. With one more
+// argument, returns the product of a matrix and that float3x3.
 static PyObject *spyp_math_step_2d(const spyp_math_function *function, PyObject *const *args,
                                    spyp_math_step_function make, uint32_t size, bool of_matrix) {
     double m[9], v[2], step[9], result[9];
@@ -249,7 +249,7 @@ static PyObject *spyp_math_call_4x4_from_3x4(const spyp_math_function *function,
 }
 
 static PyObject *spyp_math_call_quat_matrix(const spyp_math_function *function,
-                                            PyObject *const *args); // below
+                                            PyObject *const *args); // defined below
 
 // Writes the components of a vector or quaternion that the caller gave.
 static void spyp_math_write_floats(PyObject *value, uint32_t size, const double *components) {
@@ -288,7 +288,7 @@ static bool spyp_math_split_columns(double column[3][3], double *scale, double *
     skew[0] = yz, skew[1] = xz, skew[2] = xy;
     spyp_math_cross(column[1], column[2], cross);
     if (spyp_math_dot(column[0], cross, 3) >= 0) return true;
-    for (int i = 0; i < 3; i++) { // a mirrored system: the mirror goes to the scale
+    for (int i = 0; i < 3; i++) { // for a mirrored system the scale gets the mirror
         scale[i] = -scale[i];
         for (int k = 0; k < 3; k++) column[i][k] = -column[i][k];
     }
@@ -305,7 +305,7 @@ static PyObject *spyp_math_call_decompose(const spyp_math_function *function, Py
         !spyp_math_takes_floats(function, 4, args[4], SPYP_MATH_VECTOR, 3) ||
         !spyp_math_takes_floats(function, 5, args[5], SPYP_MATH_VECTOR, 4))
         return NULL;
-    if (m[15] == 0 || m[12] != 0 || m[13] != 0 || m[14] != 0) Py_RETURN_FALSE; // no affine map
+    if (m[15] == 0 || m[12] != 0 || m[13] != 0 || m[14] != 0) Py_RETURN_FALSE; // the map is not affine
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < 3; k++) column[i][k] = m[k * 4 + i] / m[15];
         position[i] = m[i * 4 + 3] / m[15];
@@ -472,7 +472,7 @@ static PyObject *spyp_math_call_quat_between(const spyp_math_function *function,
         return NULL;
     spyp_math_cross(from, to, q);
     q[3] = 1 + spyp_math_dot(from, to, 3);
-    if (q[3] < 1e-9) { // the directions are opposite: half a turn about any axis at right angles
+    if (q[3] < 1e-9) { // for opposite directions: half a turn about any axis at right angles
         const double helper[3] = { fabs(from[0]) < 0.5, fabs(from[0]) >= 0.5, 0 };
         spyp_math_cross(from, helper, q);
         q[3] = 0;

@@ -44,7 +44,7 @@ static int spyp_math_init_vector(const spyp_math_kind *kind, PyObject *args, dou
         count += found;
     }
     if (count == size) return 0;
-    PyErr_Format(spyp.value_error, "%s: expected %zd component%s, got %zd", kind->name, size,
+    PyErr_Format(spyp.type_error, "%s: expected %zd component%s, got %zd", kind->name, size,
                  size == 1 ? "" : "s", count);
     return -1;
 }
@@ -103,7 +103,8 @@ static const spyp_math_kind *spyp_math_kind_of_type(PyTypeObject *type) {
     return kind;
 }
 
-// Makes a TypeError of the exception that is set: an argument that does not fit is of the wrong type for the constructor.
+// Turns the exception that is set into a TypeError, because an argument that does not fit has the wrong type for the
+// constructor.
 static PyObject *spyp_math_becomes_type_error(void) {
     PyObject *type, *error, *trace, *text;
     PyErr_Fetch(&type, &error, &trace);
@@ -239,7 +240,7 @@ static int spyp_math_set_line(PyObject *self, uint32_t first, uint32_t step, uin
     found = spyp_math_read_list(kind->name, kind->dtype, line, components, count);
     if (found < 0) return -1;
     if (found != (Py_ssize_t)count) {
-        PyErr_Format(spyp.value_error, "%s: expected %u components, got %zd", kind->name, count, found);
+        PyErr_Format(spyp.type_error, "%s: expected %u components, got %zd", kind->name, count, found);
         return -1;
     }
     for (uint32_t i = 0; i < count; i++) { // no store fails, because matrices have floats
@@ -320,7 +321,7 @@ static PyObject *spyp_math_get_element_type(PyObject *self, void *Py_UNUSED(clos
 }
 
 #define SPYP_MATH_COMMON_GETSETS                                                                             \
-    { "shape", spyp_math_get_shape, NULL, "Sizes of the dimensions: (N,) of a vector, (rows, columns).",     \
+    { "shape", spyp_math_get_shape, NULL, "The sizes of the dimensions: (N,) of a vector, (rows, columns).",     \
       NULL },                                                                                                \
     {                                                                                                        \
         "element_type", spyp_math_get_element_type, NULL, "Python type of a component: bool, int or float.", \
@@ -396,7 +397,7 @@ static PyObject *spyp_math_rows_text(const spyp_math_kind *kind, const double *c
     return rows;
 }
 
-// str() and repr(): {1, 2, 3}, {{1, 2}, {3, 4}}, and of float16_t the number.
+// str() and repr(): {1, 2, 3}, {{1, 2}, {3, 4}}, and for float16_t the number.
 static PyObject *spyp_math_repr(PyObject *self) {
     const spyp_math_kind *kind = spyp_math_kind_at(self);
     double components[SPYP_MATH_MAX_SIZE];
@@ -419,7 +420,7 @@ static PyObject *spyp_math_components_tuple(PyObject *self) {
 }
 
 // Values hash as the tuple of their components, so that equal values of several types have one hash; float16_t as the float
-// that it equals. Whoever changes a value that is a key of a dict loses it there.
+// that it equals. A value that is changed while it is a key of a dict is not found any more.
 static Py_hash_t spyp_math_hash(PyObject *self) {
     bool scalar = spyp_math_kind_at(self)->form == SPYP_MATH_SCALAR;
     PyObject *key =
@@ -543,8 +544,7 @@ static PyMethodDef spyp_math_matrix_methods[] = {
 // >>buffer protocol
 
 static int spyp_math_getbuffer(PyObject *self, Py_buffer *view, int flags) {
-    // For each kind, two sizes and two strides in bytes, which views point at. Each export writes the same
-    // values.
+    // Two sizes and two strides in bytes for each kind, to which views point. Each export writes the same values.
     static Py_ssize_t layouts[SPYP_MATH_MAX_KINDS][4];
     const spyp_math_kind *kind = spyp_math_kind_at(self);
     Py_ssize_t *layout = layouts[kind - spyp_math_kinds],
@@ -691,7 +691,7 @@ static int spyp_math_types_add(PyObject *module, PyObject *math) {
     return 0;
 }
 
-// It runs once per process, because the kinds point at the types of the one interpreter.
+// Runs once in a process, because the kinds point at the types of the one interpreter.
 int spyp_math_ready(PyObject *module) {
     PyObject *math = NULL;
     int failed;

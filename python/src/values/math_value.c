@@ -92,7 +92,7 @@ static uint16_t spyp_half_from_double(double value) {
     if (size >= 65520.0) return (uint16_t)(sign | 0x7c00u);
     if (size < 0x1p-14) return (uint16_t)(sign | (unsigned)rint(size * 0x1p24));
     frexp(size, &exponent);
-    // 1.m * 2^(exponent - 1); a mantissa that rounds up to 2048 carries into the exponent
+    // the value is 1.m * 2^(exponent - 1); a mantissa that rounds up to 2048 carries into the exponent
     return (uint16_t)(sign + ((unsigned)(exponent + 13) << 10) + (unsigned)rint(ldexp(size, 11 - exponent)));
 }
 
@@ -358,7 +358,7 @@ static Py_ssize_t spyp_math_read_buffer(const char *name, spy_dtype dtype, PyObj
     if (!spyp_math_buffer(dtype, object, &view, &source)) return 0;
     count = view.ndim == 1 ? view.shape[0] : -1;
     if (count < 0)
-        PyErr_Format(spyp.value_error, "%s: expected an array of 1 dimension, got %d dimensions", name,
+        PyErr_Format(spyp.type_error, "%s: expected an array of 1 dimension, got %d dimensions", name,
                      view.ndim);
     for (Py_ssize_t i = 0; i < count && i < (Py_ssize_t)room; i++)
         components[i] = spyp_math_load(source, (const char *)view.buf + i * spyp_math_stride(&view, 0), 0);
@@ -390,7 +390,7 @@ static int spyp_math_read_array(const char *name, spy_dtype dtype, PyObject *obj
     int count = 0;
     if (!spyp_math_buffer(dtype, object, &view, &source)) return 0;
     if (view.ndim == 2 && (view.shape[0] != (Py_ssize_t)rows || view.shape[1] != (Py_ssize_t)columns)) {
-        PyErr_Format(spyp.value_error, "%s: expected an array of shape (%u, %u), got (%zd, %zd)", name, rows,
+        PyErr_Format(spyp.type_error, "%s: expected an array of shape (%u, %u), got (%zd, %zd)", name, rows,
                      columns, view.shape[0], view.shape[1]);
         count = -1;
     } else if (view.ndim == 2) {
@@ -417,7 +417,7 @@ int spyp_math_read_matrix(const char *name, spy_dtype dtype, PyObject *object, d
     items = PySequence_Size(object);
     if (items < 0) return -1;
     if (items != (Py_ssize_t)rows && items != (Py_ssize_t)size) {
-        PyErr_Format(spyp.value_error, "%s: expected %u rows of %u or %u components, got %zd", name, rows,
+        PyErr_Format(spyp.type_error, "%s: expected %u rows of %u or %u components, got %zd", name, rows,
                      columns, size, items);
         return -1;
     }
@@ -428,7 +428,7 @@ int spyp_math_read_matrix(const char *name, spy_dtype dtype, PyObject *object, d
         Py_XDECREF(item);
         if (found < 0) return -1;
         if (found != (Py_ssize_t)expected) {
-            PyErr_Format(spyp.value_error, "%s: expected rows of %u components, got %zd in row %zd", name,
+            PyErr_Format(spyp.type_error, "%s: expected rows of %u components, got %zd in row %zd", name,
                          expected, found, i);
             return -1;
         }

@@ -1,6 +1,6 @@
-// What the files math_*.c share: one record per value type, and one object layout for all types. Functions
-// compute with components as doubles, because a double holds every bool, int, uint, float and float16_t
-// exactly.
+// Declarations that the files math_*.c share: one record for each value type, and one object layout for all
+// types. Functions compute with components as doubles, because a double holds every bool, int, uint, float
+// and float16_t exactly.
 #ifndef SPYP_MATH_VALUE_H
 #define SPYP_MATH_VALUE_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define SPYP_MATH_MAX_SIZE 16  // components of a float4x4
+#define SPYP_MATH_MAX_SIZE 16  // most components of a kind, those of a float4x4
 #define SPYP_MATH_MAX_KINDS 48 // entries of tables that are indexed by kind
 
 typedef enum spyp_math_form {
@@ -19,11 +19,11 @@ typedef enum spyp_math_form {
 } spyp_math_form;
 
 typedef struct spyp_math_kind {
-    const char *name; // in Python; Slang has the same name, except for quatf
+    const char *name; // the name in Python and Slang; Slang has no quatf
     spyp_math_form form;
     spy_dtype dtype;
-    uint32_t rows, columns; // scalar: 0, 0; vector and quaternion: 1, N
-    PyTypeObject *type;     // set by spyp_math_ready
+    uint32_t rows, columns; // 0, 0 for a scalar; 1, N for a vector or quaternion
+    PyTypeObject *type;     // the Python type, set by spyp_math_ready()
 } spyp_math_kind;
 
 typedef struct spyp_math_value {
@@ -102,7 +102,7 @@ typedef PyObject *(*spyp_math_call)(const spyp_math_function *function, PyObject
 struct spyp_math_function {
     spyp_math_call call;
     const char *doc;
-    union { // an elementwise function's work on one component of each argument
+    union { // a function of one component of each argument
         double (*one)(double);
         double (*two)(double, double);
         double (*three)(double, double, double);
@@ -112,9 +112,9 @@ struct spyp_math_function {
     bool to_bool; // the result is a bool or bool vector
 };
 
-enum { SPYP_MATH_FLOATS = 1, SPYP_MATH_NUMBERS, SPYP_MATH_ANY }; // ANY: bools and quaternions, too
+enum { SPYP_MATH_FLOATS = 1, SPYP_MATH_NUMBERS, SPYP_MATH_ANY }; // ANY includes bools and quaternions
 
-extern const spyp_math_function spyp_math_elementwise[]; // tables end with call == NULL
+extern const spyp_math_function spyp_math_elementwise[]; // the table ends with call == NULL
 extern const spyp_math_function spyp_math_algebra[];
 extern const spyp_math_function spyp_math_transforms[];
 

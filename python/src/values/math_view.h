@@ -1,6 +1,6 @@
 // The value types of Python users: float3, int2, bool4, float16_t, float4x4, quatf and the module
-// slangpy.math. The rest of the extension uses only this header; math_value.h is for the files math_*.c. This
-// file is not called math.h, because that would hide the C library's <math.h>.
+// slangpy.math. The rest of the extension uses only this header; math_value.h is for the files math_*.c. The
+// name is not math.h, because that would hide the C library's <math.h>.
 #ifndef SPYP_MATH_VIEW_H
 #define SPYP_MATH_VIEW_H
 
@@ -8,11 +8,12 @@
 
 // The type of one value, and its components in memory.
 typedef struct spyp_math_info {
-    const char *slang_name; // "float3", "float16_t", "float4x4"; quatf is "float4"
+    const char *slang_name; // "float3", "float16_t", "float4x4"; "float4" for quatf
     spy_dtype dtype;        // dtype of each component
-    uint32_t rank;          // 0: float16_t, 1: vector or quaternion, 2: matrix
-    int64_t dims[2];        // {N, 1} of a vector, {rows, columns} of a matrix; {1, 1} of a float16_t
-    void *data; // packed row-major, bool is 1 byte; it lives, and may be written, as long as the value
+    uint32_t rank;          // 0 for float16_t, 1 for a vector or quaternion, 2 for a matrix
+    int64_t dims[2];        // {N, 1} for a vector, {rows, columns} for a matrix; {1, 1} for a float16_t
+    void *data; // components, packed by rows, where a bool is 1 byte. They live, and may be written, as long
+                // as the value
 } spyp_math_info;
 
 // Adds the types and the submodule `math` to the extension module. Returns 0, or -1 with an exception set.

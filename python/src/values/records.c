@@ -1,5 +1,4 @@
-// Host data into values of any type: numbers by their count, structs by the names of their fields, whatever
-// the packing.
+// Converts host data to values of any type: numbers by their count, structs by the names of their fields, in any packing.
 #include "values/values.h"
 
 #include <string.h>

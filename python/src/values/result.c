@@ -1,4 +1,4 @@
-// Results: values in C's layout to Python values, and back.
+// Converts values in C's layout to Python values and back.
 #include "values/values.h"
 #include "values/math_view.h"
 
@@ -231,7 +231,7 @@ static int spyp_write_pointer(spyp_module *module, const spy_type_info *info, Py
 
 int spyp_value_write(spyp_module *module, const spy_type_info *info, PyObject *value, void *data, const char *what) {
     size_t scalar = spy_dtype_size_bytes(info->dtype);
-    PyObject *other = spyp_extension_value(value); // its class may be registered or have to_cursor()
+    PyObject *other = spyp_extension_value(value); // set if the value's class is registered or has to_cursor()
     if (other || PyErr_Occurred()) {
         int status = other && Py_EnterRecursiveCall(" in a value for a cursor") == 0 ? 0 : -1;
         if (status == 0) {

@@ -1,4 +1,4 @@
-// Shape: sizes of an array's dimensions, and every way to write them.
+// The class Shape: sizes of an array's dimensions, and every way to write them.
 #include "values/values.h"
 #include "values/math_view.h"
 
@@ -7,7 +7,7 @@
 
 typedef struct spyp_shape_object {
     PyObject_VAR_HEAD // ob_size is the number of dimensions, which calls limit to SPY_MAX_RANK, and this class does not
-        bool invalid; // Shape(None): no shape at all, without dimensions
+        bool invalid; // Shape(None), which has no sizes
     int64_t dims[];
 } spyp_shape_object;
 
@@ -74,7 +74,7 @@ int spyp_shape_parse(PyObject *object, const char *what, spy_shape *shape) {
         shape->rank = 1;
         return spyp_size_parse(object, what, &shape->dims[0]);
     }
-    if (PyList_Check(object)) { // code of the items may change the list
+    if (PyList_Check(object)) { // code of the items could change the list, so a tuple is read
         PyObject *items = spyp_list_items(object);
         int status = items ? spyp_shape_parse(items, what, shape) : -1;
         Py_XDECREF(items);
@@ -217,7 +217,7 @@ static PyObject *spyp_shape_concrete(PyObject *self, void *ignored) {
     SPYP_UNUSED(ignored);
     for (Py_ssize_t i = 0; i < Py_SIZE(self); i++)
         if (spyp_shape_dims(self)[i] < 0) Py_RETURN_FALSE;
-    return PyBool_FromLong(!((spyp_shape_object *)self)->invalid);
+    Py_RETURN_TRUE; // of Shape(None) too, as in SlangPy
 }
 
 static PyObject *spyp_shape_valid(PyObject *self, void *ignored) {

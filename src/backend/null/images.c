@@ -1,16 +1,16 @@
-// The null backend's images: texels in host memory, the layout of each part, and the work on them. Copies of bytes and
-// texels and clears of plain formats are done; scaling is done for formats of 8-bit unorm and of 32-bit floats.
-//
-// The rules: what a part is used for must be what the last transition was to, and an image is destroyed when no work
-// uses it any more.
+// The null backend's images: texels in host memory, the layout of each part, and the work on them. Copies of
+// bytes and texels and clears of plain formats are done; scaling is done for formats of 8-bit unorm and of
+// 32-bit floats. The rules that it checks: the last transition of a part must be for the use that is made of
+// it, and an image is destroyed when no work uses it any more.
 #include "backend/null/internal.h"
 
 struct spyi_null_image {
     uint64_t handle;
     spyi_image_desc desc;
-    unsigned char *data; // level by level, in each layer by layer
+    unsigned char *data; // texels of all levels one after another, and within a level of all layers
     size_t size;
-    uint32_t *how; // by level * layers + layer: SPYI_USE_*; 0 means undefined
+    uint32_t *how; // the layout of each part as SPYI_USE_*, at index level * layers + layer; 0 means
+                   // undefined
     struct spyi_null_image *next;
 };
 
@@ -44,7 +44,7 @@ SPYI_FN uint32_t spyi_null_image_support(spyi_gpu *gpu, uint32_t format) {
     const spy_format_info *f = spyi_format(format);
     uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED | SPYI_BLITS;
     (void)gpu;
-    if (!f || (f->is_compressed && f->block_width == 6)) return 0; // a format that no texture has
+    if (!f || (f->is_compressed && f->block_width == 6)) return 0; // no texture has this format
     if (f->has_depth) return usage | SPY_TEXTURE_USAGE_DEPTH_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
     if (f->is_compressed) return usage | SPY_TEXTURE_USAGE_FILTERED;
     usage |= SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
@@ -83,7 +83,7 @@ SPYI_FN spy_status spyi_null_create_image(spyi_gpu *gpu, const spyi_image_desc *
         spyi_text_add(error, "no host memory for an image");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    memset(made->data, 0xcd, (size_t)size); // so that a read of texels that were not written shows
+    memset(made->data, 0xcd, (size_t)size); // a read of texels that were not written shows this value
     made->handle = ++n->last_handle;
     made->desc = *desc;
     made->size = (size_t)size;
@@ -151,7 +151,7 @@ SPYI_FN void spyi_null_destroy_image(spyi_gpu *gpu, spyi_image *image) {
         if (!spyi_null_op_has_image(n, n->ops[i], found->handle)) continue;
         spyi_null_broken(n, NULL, "destroy: submit %llu still uses the image",
                          (unsigned long long)n->ops[i]->submit);
-        return; // the image is kept, so that the work can still use it
+        return; // the image is kept, because the work can still use it
     }
     for (const spyi_null_image_view *view = n->views; view; view = view->next)
         if (view->image == found) spyi_null_broken(n, NULL, "destroy: the image still has a view");
@@ -249,7 +249,7 @@ SPYI_FN void *spyi_null_texels(spyi_gpu *gpu, uint64_t handle, uint32_t level, u
 
 // >>layouts
 
-// Images of tests, which the backend does not know, are ignored.
+// Images that a test has made by itself, which the backend does not know, are ignored.
 SPYI_FN spy_status spyi_null_transit(spyi_null_gpu *n, const spyi_before *before, spyi_text *error) {
     for (uint32_t i = 0; i < before->transition_count; i++) {
         const spyi_transition *t = &before->transitions[i];
@@ -471,7 +471,7 @@ SPYI_FN spy_status spyi_null_check_image_blit(spyi_null_gpu *n, const spyi_work 
     return SPY_ERROR_UNSUPPORTED;
 }
 
-// The one or two texels of a dimension that a texel of a blit is made of, and the second one's weight.
+// The one or two source texels in one dimension of a texel of a blit, and the weight of the second one.
 typedef struct spyi_null_tap {
     uint32_t at[2];
     float weight;
@@ -547,12 +547,13 @@ SPYI_FN void spyi_null_run_image_blit(spyi_null_gpu *n, spyi_null_op *op) {
 
 // >>clears
 
-// Writes the bytes of one texel of that colour; returns whether the format is one that this knows.
+// Writes the bytes of one texel of a color; returns false if the format is not supported.
 static bool spyi_null_clear_texel(const spyi_image_clear_work *w, unsigned char *out) {
     const spy_format_info *f = spyi_format(w->desc.format);
     if (f->has_depth && !f->has_stencil && f->bits[0] == 32) memcpy(out, &w->depth, 4);
     else if (f->is_integer && f->bits[0] <= 32 && f->block_bytes * 8 == f->bits[0] * f->channels)
-        for (uint32_t c = 0; c < f->channels; c++) // the lowest bytes; a little-endian host
+        for (uint32_t c = 0; c < f->channels; c++) // copies the lowest bytes, which come first on a
+                                                   // little-endian host
             memcpy(out + c * f->bits[0] / 8, &w->color.uints[c], f->bits[0] / 8);
     else if (spyi_null_channel_bytes(w->desc.format) == 4) memcpy(out, w->color.floats, f->block_bytes);
     else if (spyi_null_channel_bytes(w->desc.format) == 1)

@@ -16,8 +16,8 @@ typedef struct spyi_null_chunk {
 } spyi_null_chunk;
 
 typedef struct spyi_null_kernel {
-    spyi_kernel_base base; // first
-    bool draws;            // made by spyi_null_load_raster()
+    spyi_kernel_base base; // the first member, as in every backend
+    bool draws;            // the kernel was made by spyi_null_load_raster()
     spyi_raster_state state;
     char *label;
     spyi_interface iface;
@@ -25,7 +25,7 @@ typedef struct spyi_null_kernel {
     spyi_atomic pending;        // recorded dispatches that have not finished
 } spyi_null_kernel;
 
-typedef struct spyi_null_image spyi_null_image; // images.c
+typedef struct spyi_null_image spyi_null_image; // defined in images.c
 typedef struct spyi_null_image_view spyi_null_image_view;
 
 typedef struct spyi_null_gpu {
@@ -34,22 +34,22 @@ typedef struct spyi_null_gpu {
     spyi_null_image *images;
     spyi_null_image_view *views;
     uint64_t last_handle;
-    spyi_null_counts counts; // `kernels` is guarded by `lock`
+    spyi_null_counts counts; // the member `kernels` is guarded by `lock`
     uint64_t memory_bytes;
 
-    // The list is on the process allocator: tests that count the calls of desc.allocator then see only the
-    // library's.
+    // The list is allocated by the process allocator, so that tests that count the calls of desc.allocator
+    // see only the library's.
     spyi_null_op **ops;
     size_t op_count, op_capacity;
-    size_t done_count; // ops before this one have finished
+    size_t done_count; // the number of ops that have finished, which are the first ones
     bool no_log;
 
-    uint64_t finished; // number of the last finished submit
+    uint64_t finished; // the number of the last finished submit
     bool open_has_work, hold, lost;
     uint64_t recorded_dispatches, time_first, time_last, time_submit;
-    uint64_t marks[SPYI_TIME_SLOTS]; // ticks
+    uint64_t marks[SPYI_TIME_SLOTS]; // time of each slot in ticks
     uint32_t label_depth;            // labels pushed and not yet popped
-    int time_state;                  // 0: never begun, 1: begun, 2: ended
+    int time_state;                  // 0 means never begun, 1 begun, 2 ended
 
     spyi_null_func func;
     void *user_data;
@@ -79,8 +79,8 @@ SPYI_FN void spyi_null_destroy_view(spyi_gpu *gpu, uint64_t view, bool stored);
 SPYI_FN spy_status spyi_null_create_sampler(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
                                             spyi_text *error);
 SPYI_FN void spyi_null_destroy_sampler(spyi_gpu *gpu, uint64_t sampler);
-SPYI_FN void spyi_null_free_images(spyi_null_gpu *n); // at the end of the device
-// Carries transitions out, which must begin with the layout that each part has; and takes them back.
+SPYI_FN void spyi_null_free_images(spyi_null_gpu *n); // called at the end of the device
+// Executes transitions, which must begin with the layout that each part has; and reverses them.
 SPYI_FN spy_status spyi_null_transit(spyi_null_gpu *n, const spyi_before *before, spyi_text *error);
 SPYI_FN void spyi_null_transit_back(spyi_null_gpu *n, const spyi_before *before);
 SPYI_FN spy_status spyi_null_check_image_binding(spyi_null_gpu *n, const char *label, uint32_t number,
@@ -97,7 +97,7 @@ SPYI_FN void spyi_null_run_image_blit(spyi_null_gpu *n, spyi_null_op *op);
 SPYI_FN spy_status spyi_null_check_image_clear(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
 SPYI_FN void spyi_null_run_image_clear(spyi_null_gpu *n, spyi_null_op *op);
 
-// Returns whether the view is a target in the layout for it; an error names the draw.
+// Checks that the view is a target in the layout for targets; an error names the draw.
 SPYI_FN spy_status spyi_null_check_target(spyi_null_gpu *n, const char *label, uint64_t image, uint64_t view,
                                           spyi_text *error);
 
@@ -115,10 +115,11 @@ SPYI_FN void spyi_null_run_draw(spyi_null_gpu *n, spyi_null_op *op);
 typedef struct spyi_null_rule {
     spyi_null_op_kind kind;
     bool at_once; // `check` also executes the work, which is not logged
-    // Checks the rules of backend.h. NULL if there are none.
+    // Checks the rules of backend.h. NULL means that there are none.
     spy_status (*check)(spyi_null_gpu *n, const spyi_work *work, spyi_text *error);
-    size_t (*keep)(const spyi_work *work, void *bytes); // NULL means that the kind's own is used
-    size_t (*extra)(const spyi_work *work);             // bytes that the op needs besides; NULL means 0 bytes
+    size_t (*keep)(const spyi_work *work, void *bytes); // NULL means the kind's own function
+    size_t (*extra)(const spyi_work *work); // the bytes that the op needs besides the work; NULL means 0
+                                            // bytes
     // Fills the op, whose `work` is already the copy. NULL means nothing to fill.
     void (*describe)(spyi_null_gpu *n, spyi_null_op *op, const spyi_work *work, void *extra);
     void (*carry_out)(spyi_null_gpu *n, spyi_null_op *op); // NULL means that the work changes no memory
@@ -127,7 +128,8 @@ typedef struct spyi_null_rule {
 // Returns the rule for the work. Work that the backend does not know is logged and changes nothing.
 SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work);
 
-// Checks that the block, uniform buffers and bindings of work fit the kernel. `what`: "dispatch".
+// Checks that the block, uniform buffers and bindings of work fit the kernel. `what` names the work in
+// errors, such as "dispatch".
 SPYI_FN spy_status spyi_null_check_inputs(spyi_null_gpu *n, const char *what, const spyi_null_kernel *kernel,
                                           const void *block, const spyi_binding *bindings,
                                           const spyi_uniform *uniforms, spyi_text *error);
@@ -166,11 +168,11 @@ SPYI_FN spy_status spyi_null_time_end(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error);
 
 // >>report.c
-// A rule of backend.h is broken: appends a line to the report, and to `error`, or to the log when `error` is
-// NULL.
+// Reports a broken rule of backend.h: appends a line to the report, and to `error`, or to the log when
+// `error` is NULL.
 SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...)
     SPYI_PRINTF(3, 4);
-// Returns the status with which a test has ordered this step to fail, else SPY_OK.
+// Returns the status with which a test has ordered this step to fail, or SPY_OK.
 SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error);
 
 #endif // SPYI_BACKEND_NULL_INTERNAL_H

@@ -126,7 +126,7 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
     spyi_free(n->base.ctx, n, sizeof *n);
 }
 
-// Work of every kind is logged by one function.
+// One function logs work of all kinds.
 #define SPYI_NULL_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f
 
 static const spyi_image_functions spyi_null_images = { spyi_null_image_support,
@@ -158,16 +158,17 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_finished_submit,
                                                      spyi_null_submit,
                                                      spyi_null_wait,
-                                                     NULL, // no graphs
+                                                     NULL, // no functions for graphs
                                                      NULL,
                                                      NULL,
                                                      NULL,
                                                      NULL,
                                                      NULL,
-                                                     NULL, // no stream of the program
+                                                     NULL, // no `watch`: there is no stream of the program
                                                      &spyi_null_images,
                                                      &spyi_null_raster,
-                                                     SPYI_TARGET_SPIRV }; // or that of its desc
+                                                     SPYI_TARGET_SPIRV }; // the target, unless the desc gives
+                                                                          // another one
 
 const spy_backend *spyi_null_backend(void) {
     return &spyi_null_table;

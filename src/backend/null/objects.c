@@ -75,7 +75,7 @@ SPYI_FN spy_status spyi_null_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, s
         spyi_text_add(error, "no host memory for a chunk of %llu bytes", (unsigned long long)size);
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    memset(c->data, 0xcd, size); // so that a read of uninitialised memory shows
+    memset(c->data, 0xcd, size); // a read of uninitialised memory shows this value
     n->counts.chunks++;
     n->counts.chunk_bytes += size;
     n->base.stats.driver_allocations++;
@@ -108,7 +108,7 @@ SPYI_FN void spyi_null_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
         if (spyi_null_op_uses(n->ops[i], c->handle)) {
             spyi_null_broken(n, NULL, "free_chunk: submit %llu still uses the chunk",
                              (unsigned long long)n->ops[i]->submit);
-            return; // the chunk is kept, so that the work can still use it
+            return; // the chunk is kept, because the work can still use it
         }
     }
     *link = c->next;

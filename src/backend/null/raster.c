@@ -1,5 +1,5 @@
-// The null backend's pipelines and draws: it keeps what pipelines are made of, and logs draws. Clears of targets are
-// carried out; a test's function runs in place of the shaders.
+// The null backend's pipelines and draws: it stores the descs of pipelines and logs draws. Clears of targets
+// are executed; a test's function runs in place of the shaders.
 #include "backend/null/internal.h"
 
 // >>pipelines

@@ -22,9 +22,9 @@ static bool spyi_null_touches(const spyi_null_op *op, uint64_t handle, uint64_t 
     return false;
 }
 
-// Returns true when a transfer of one of the two ops writes what the other touches. (What a kernel writes is
-// not known here: two dispatches, or a dispatch and a copy from its bindings, may be right without a
-// barrier.)
+// Returns true when a transfer of one of the two ops writes memory that the other touches. (The memory that a
+// kernel writes is not known here: two dispatches, or a dispatch and a copy from its bindings, may be right
+// without a barrier.)
 static bool spyi_null_need_order(const spyi_null_op *a, const spyi_null_op *b) {
     return (a->to && spyi_null_touches(b, a->to, a->to_offset, a->size)) ||
            (b->to && spyi_null_touches(a, b->to, b->to_offset, b->size));

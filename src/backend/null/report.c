@@ -1,7 +1,9 @@
-// What the null backend reports: broken rules, failures that a test has ordered, and its work as text.
+// The null backend's texts: the report of broken rules, failures that a test has ordered, and its recorded
+// work.
 #include "backend/null/internal.h"
 
-// Reports a broken rule of backend.h to the report, and to the caller, or to the log when `error` is NULL.
+// Adds a broken rule of backend.h to the report, and to the caller's error, or to the log when `error` is
+// NULL.
 SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const char *format, ...) {
     spyi_text text = { NULL, 0, 0 };
     char line[512];
@@ -19,7 +21,7 @@ SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const ch
     return SPY_ERROR_INTERNAL;
 }
 
-// Returns the status with which the test has ordered this step to fail, else SPY_OK.
+// Returns the status with which the test has ordered this step to fail, or SPY_OK.
 SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error) {
     spy_status status;
     spyi_mutex_lock(&n->lock);

@@ -1,4 +1,4 @@
-// The kinds of work that the null backend executes: each kind's rules of backend.h, and what it does to
+// The kinds of work that the null backend executes: for each kind, the rules of backend.h and its effect on
 // memory.
 #include "backend/null/internal.h"
 

@@ -68,7 +68,7 @@ FAKE(cuDeviceTotalMem_v2, (size_t * bytes, int device)) { return *bytes = (size_
 FAKE(cuDeviceGetAttribute, (int *value, int attribute, int device)) {
     (void)device;
     int capability = state.capability ? state.capability : 990;
-    *value = attribute == 1 ? 1024 : attribute == 5 ? 2147483647 : attribute == 10 ? 32 : attribute == 16 ? 132 : 0;
+    *value = attribute == 1 ? 1024 : attribute == 5 ? 2147483647 : attribute == 10 ? 32 : attribute == 16 ? (state.multiprocessors ? state.multiprocessors : 132) : 0;
     if (attribute == 75) *value = capability / 10;
     if (attribute == 76) *value = capability % 10;
     if (attribute == 97) *value = FAKE_SHARED_BYTES;

@@ -80,6 +80,7 @@ typedef struct fake_cuda {
     uint64_t asked, records, event_waits;        // cuStreamIsCapturing, cuEventRecord, cuEventSynchronize
     const uint8_t *uuid;                         // of the first device, 16 bytes; NULL: zeros. The second one's last byte is 1 more
     int64_t imports;                             // memory and semaphores of another API, alive
+    int multiprocessors;                         // of all devices; 0: 132
 } fake_cuda;
 
 #endif // FAKE_CUDA_H
