@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # tests/mlp/on_device.sh [WORD...]: on a GPU machine that has ./.carry (bench/pack_device), small networks alone, within LIMIT seconds (115):
 # calls.py (networks in ordinary calls: numbers of 66 shapes, times) and batch_engine.py (its own numbers and times; vulkan: those of
-# Vulkan's cooperative matrices). WORDS: build check gradients start
-# time engine vulkan; without: all but vulkan. Prints a short table; all of it goes to $OUT/mlp.txt.
+# Vulkan's cooperative matrices). WORDS: build check gradients start time engine vulkan; without: all but
+# vulkan. Prints a short table; all of it goes to $OUT/mlp.txt.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 SECONDS=0
