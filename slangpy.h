@@ -1328,7 +1328,11 @@ typedef enum spy_feature {
                                      // spy_time_call()
     SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic over the lanes of a wave
     SPY_FEATURE_POINTERS = 1 << 8,   // the addresses of tensors, and tensors that a function indexes itself
-    SPY_FEATURE_HANDLES = 1 << 9     // DescriptorHandle<T>: see spy_texture_handle()
+    SPY_FEATURE_HANDLES = 1 << 9,    // DescriptorHandle<T>: see spy_texture_handle()
+    // Vulkan: linalg.CoopMat with 16 x 16 elements of a subgroup, whose inputs are half and whose sums are float
+    SPY_FEATURE_COOPERATIVE_MATRIX = 1 << 10,
+    // Vulkan: CoopMat.convertUse() between them (VK_NV_cooperative_matrix2)
+    SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS = 1 << 11
 } spy_feature;
 
 // The properties of a device or an adapter.
@@ -1351,6 +1355,7 @@ typedef struct spy_device_info {
                                      // kernel whose groups take several portions of work each (a persistent
                                      // kernel) is dispatched with a multiple of this number of groups
     uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes, CUDA only; 0 if there is none
+    uint32_t max_groupshared_bytes;  // largest size of all groupshared variables of a kernel
 } spy_device_info;
 
 // Returns the properties of the device; all zero for NULL. Threads: any.
@@ -9238,6 +9243,305 @@ static const char *const spyi_slang_mlp_batch[] = {
     NULL
 };
 
+// >>slang/mlp_cooperative.slang -----------------------------------------------------------------------------
+
+static const char *const spyi_slang_mlp_cooperative[] = {
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "\n"
+    "module mlp_cooperative;\n"
+    "\n"
+    "#pragma warning(disable: 31010) // the sizes of arrays are constants of the call\n"
+    "\n"
+    "using namespace linalg;\n"
+    "\n"
+    "public extern static const int mlp_width = 64;\n"
+    "public extern static const int mlp_depth = 3;\n"
+    "public extern static const int mlp_inputs = 64; // at most 128\n"
+    "public extern static const int mlp_outputs = 8; // at most 16\n"
+    "public extern static const int mlp_activation = 1; // 0 none, 1 ReLU, 2 leaky ReLU (0.01), 3 sigmoid, 4 tanh\n"
+    "public extern static const int mlp_bias = 0;\n"
+    "public extern static const int mlp_float = 0; // 1: x and y are float32\n"
+    "public extern static const int mlp_conversion = 0; // 1: the device has SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS\n"
+    "public extern static const int mlp_layered = 0; // 1: shared memory holds one layer at a time\n"
+    "\n"
+    "typealias Input = CoopMat<half, MemoryScope.Subgroup, 16, 16, CoopMatMatrixUse.MatrixA>;\n"
+    "typealias Weights = CoopMat<half, MemoryScope.Subgroup, 16, 16, CoopMatMatrixUse.MatrixB>;\n"
+    "typealias Sums = CoopMat<float, MemoryScope.Subgroup, 16, 16, CoopMatMatrixUse.MatrixAccumulator>;\n"
+    "typealias HalfSums = CoopMat<half, MemoryScope.Subgroup, 16, 16, CoopMatMatrixUse.MatrixAccumulator>;\n"
+    "\n"
+    "static const int SUBGROUPS = 8, THREADS = SUBGROUPS * 32;\n"
+    "static const int TILES = 2, ROWS = TILES * 16; // of a subgroup\n"
+    "static const int KI = (mlp_inputs + 15) / 16, KW = (mlp_width + 15) / 16, KM = KI > KW ? KI : KW; // matrices along a row\n"
+    "\n"
+    "static const int ROW_I = KI * 2 + 1, ROW_W = KW * 2 + 1;\n"
+    "static const int FIRST = KW * 16 * ROW_I, LAYER = KW * 16 * ROW_W, LAST = 16 * ROW_W;\n"
+    "static const int WEIGHTS = FIRST + (mlp_depth - 1) * LAYER + LAST;\n"
+    "static const int BIASES = mlp_bias * (mlp_depth * KW * 4 + 4);\n"
+    "static const int LARGEST = FIRST > LAYER ? FIRST : LAYER;\n"
+    "static const int STAGED = mlp_layered != 0 ? LARGEST : WEIGHTS; // behind them the biases\n"
+    "static const int ROW_T = 3, TILE_T = 16 * ROW_T; // of a tile in transit\n"
+    "static const int ROW_F = 5; // of outputs in float32\n"
+    "\n"
+    "groupshared uint4 held[STAGED + (mlp_layered != 0 ? mlp_bias * KW * 4 : BIASES)];\n"
+    "groupshared uint4 transit[SUBGROUPS * TILES * TILE_T];\n"
+    "\n"
+    "uint layerStart(int layer) { return layer == 0 ? 0 : uint(FIRST + (layer - 1) * LAYER); }\n"
+    "\n"
+    "void stage(uint4* image, uint from, uint count, uint to, uint thread)\n"
+    "{\n"
+    "    for (uint i = thread; i < count; i += THREADS)\n"
+    "        held[to + i] = image[from + i];\n"
+    "}\n"
+    "\n"
+    "void stageLayer(uint4* image, int layer, uint count, uint thread)\n"
+    "{\n"
+    "    GroupMemoryBarrierWithGroupSync();\n"
+    "    stage(image, layerStart(layer), count, 0, thread);\n"
+    "    if (mlp_bias != 0)\n"
+    "        stage(image, WEIGHTS + layer * KW * 4, layer == mlp_depth ? 4 : KW * 4, STAGED, thread);\n"
+    "    GroupMemoryBarrierWithGroupSync();\n"
+    "}\n"
+    "\n"
+    "Weights weightsOf(int layer, int n, int k)\n"
+    "{\n"
+    "    const uint row = layer == 0 ? ROW_I : ROW_W;\n"
+    "    return Weights.Load<CoopMatMatrixLayout.ColumnMajor>(held, (mlp_layered != 0 ? 0 : layerStart(layer)) + n * 16 * row + k * 2, row);\n"
+    "}\n"
+    "\n"
+    "Sums biasesOf(int layer, int n)\n"
+    "{\n"
+    "    if (mlp_bias != 0)\n"
+    "        return Sums.Load<CoopMatMatrixLayout.RowMajor>(held, uint(STAGED + ((mlp_layered != 0 ? 0 : layer * KW) + n) * 4), 0);\n"
+    "    return Sums(0.f);\n"
+    "}\n"
+    "\n"
+    "HalfSums activated(Sums c)\n"
+    "{\n"
+    "    HalfSums h;\n"
+    "    if (mlp_activation == 1) // the same as before the rounding, on half the registers\n"
+    "    {\n"
+    "        h.copyFrom(c);\n"
+    "        for (uint i = 0; i < HalfSums.GetLength(); i++)\n"
+    "            h[i] = max(h[i], half(0));\n"
+    "        return h;\n"
+    "    }\n"
+    "    if (mlp_activation != 0)\n"
+    "        for (uint i = 0; i < Sums.GetLength(); i++)\n"
+    "        {\n"
+    "            const float v = c[i];\n"
+    "            if (mlp_activation == 2)\n"
+    "                c[i] = max(v, 0.01f * v);\n"
+    "            else if (mlp_activation == 3)\n"
+    "                c[i] = 1 / (1 + exp(-v));\n"
+    "            else\n"
+    "                c[i] = 1 - 2 / (1 + exp(2 * v));\n"
+    "        }\n"
+    "    h.copyFrom(c);\n"
+    "    return h;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "uint4 eight(half* x, uint row, uint column)\n"
+    "{\n"
+    "    if (mlp_float == 0 && mlp_inputs % 8 == 0)\n"
+    "        return ((uint4*)x)[(row * mlp_inputs + column) / 8];\n"
+    "    uint4 v = 0;",
+    "    [ForceUnroll] for (uint e = 0; e < 8; e++)\n"
+    "        if (column + e < mlp_inputs)\n"
+    "        {\n"
+    "            half number;\n"
+    "            if (mlp_float != 0)\n"
+    "                number = half(((float*)x)[row * mlp_inputs + column + e]);\n"
+    "            else\n"
+    "                number = x[row * mlp_inputs + column + e];\n"
+    "            v[e / 2] |= uint(asuint16(number)) << (e % 2 * 16);\n"
+    "        }\n"
+    "    return v;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "void forward(uint3 group, uint3 at, uint4* image, half* x, half* y, uint rows, uint groups)\n"
+    "{\n"
+    "    const uint thread = at.x, subgroup = WaveReadLaneFirst(thread / 32), lane = thread % 32, own = subgroup * (TILES * TILE_T);\n"
+    "    if (mlp_layered == 0)\n"
+    "    {\n"
+    "        stage(image, 0, WEIGHTS + BIASES, 0, thread);\n"
+    "        GroupMemoryBarrierWithGroupSync();\n"
+    "    }\n"
+    "    const uint tiles = (rows + ROWS - 1) / ROWS;\n"
+    "    for (uint base = group.x * SUBGROUPS; base < tiles; base += groups * SUBGROUPS)\n"
+    "    {\n"
+    "        const uint tile = base + subgroup, row = tile * ROWS;\n"
+    "        if (mlp_layered == 0 && tile >= tiles)\n"
+    "            break; // else all subgroups come to the barriers; rows beyond the end are zeros, which nobody stores\n"
+    "        Input a[TILES * KM];\n"
+    "        if (mlp_float == 0 && mlp_inputs % 16 == 0 && row + ROWS <= rows)\n"
+    "        {\n"
+    "            [ForceUnroll] for (int t = 0; t < TILES; t++)\n"
+    "                [ForceUnroll] for (int k = 0; k < KI; k++)\n"
+    "                    a[t * KM + k] = Input.Load<CoopMatMatrixLayout.RowMajor>(x, (row + t * 16) * mlp_inputs + k * 16, mlp_inputs);\n"
+    "        }\n"
+    "        else\n"
+    "        {\n"
+    "            [ForceUnroll] for (int k = 0; k < KI; k++)\n"
+    "            {\n"
+    "                [ForceUnroll] for (int t = 0; t < TILES; t++)\n"
+    "                {\n"
+    "                    const uint r = row + t * 16 + lane / 2, c = k * 16 + lane % 2 * 8;\n"
+    "                    uint4 v = 0;\n"
+    "                    if (r < rows && c < mlp_inputs)\n"
+    "                        v = eight(x, r, c);\n"
+    "                    transit[own + t * TILE_T + lane / 2 * ROW_T + lane % 2] = v;\n"
+    "                }\n"
+    "                GroupMemoryBarrierWithWaveSync();\n"
+    "                [ForceUnroll] for (int t = 0; t < TILES; t++)\n"
+    "                    a[t * KM + k] = Input.Load<CoopMatMatrixLayout.RowMajor>(transit, own + t * TILE_T, ROW_T);\n"
+    "                GroupMemoryBarrierWithWaveSync();\n"
+    "            }\n"
+    "        }\n"
+    "        [ForceUnroll] for (int layer = 0; layer < mlp_depth; layer++)\n"
+    "        {\n"
+    "            if (mlp_layered != 0)\n"
+    "                stageLayer(image, layer, layer == 0 ? FIRST : LAYER, thread);\n"
+    "            Input b[TILES * KM];\n"
+    "            [ForceUnroll] for (int n = 0; n < KW; n++)\n"
+    "            {\n"
+    "                Sums c[TILES];\n"
+    "                const Sums start = biasesOf(layer, n);\n"
+    "                [ForceUnroll] for (int t = 0; t < TILES; t++)\n"
+    "                    c[t] = start;\n"
+    "                [ForceUnroll] for (int k = 0; k < KM; k++)\n"
+    "                    if (k < (layer == 0 ? KI : KW))\n"
+    "                    {\n"
+    "                        const Weights w = weightsOf(layer, n, k);\n"
+    "                        [ForceUnroll] for (int t = 0; t < TILES; t++)\n"
+    "                            c[t] = coopMatMulAdd<float, false>(a[t * KM + k], w, c[t]);\n"
+    "                    }\n"
+    "                [ForceUnroll] for (int t = 0; t < TILES; t++)\n"
+    "                {\n"
+    "                    const HalfSums h = activated(c[t]);\n"
+    "                    if (mlp_conversion != 0)\n"
+    "                        b[t * KM + n] = h.convertUse<CoopMatMatrixUse.MatrixA>();\n"
+    "                    else\n"
+    "                        h.Store<CoopMatMatrixLayout.RowMajor>(transit, own + t * TILE_T, ROW_T);\n"
+    "                }\n"
+    "                if (mlp_conversion == 0)\n"
+    "                {\n"
+    "                    GroupMemoryBarrierWithWaveSync();\n"
+    "                    [ForceUnroll] for (int t = 0; t < TILES; t++)\n"
+    "                        b[t * KM + n] = Input.Load<CoopMatMatrixLayout.RowMajor>(transit, own + t * TILE_T, ROW_T);\n"
+    "                    GroupMemoryBarrierWithWaveSync();\n"
+    "                }\n"
+    "            }\n"
+    "            [ForceUnroll] for (int t = 0; t < TILES; t++)",
+    "                [ForceUnroll] for (int k = 0; k < KW; k++)\n"
+    "                    a[t * KM + k] = b[t * KM + k];\n"
+    "        }\n"
+    "        if (mlp_layered != 0)\n"
+    "            stageLayer(image, mlp_depth, LAST, thread);\n"
+    "        Sums c[TILES];\n"
+    "        const Sums start = biasesOf(mlp_depth, 0);\n"
+    "        [ForceUnroll] for (int t = 0; t < TILES; t++)\n"
+    "            c[t] = start;\n"
+    "        [ForceUnroll] for (int k = 0; k < KW; k++)\n"
+    "        {\n"
+    "            const Weights w = weightsOf(mlp_depth, 0, k);\n"
+    "            [ForceUnroll] for (int t = 0; t < TILES; t++)\n"
+    "                c[t] = coopMatMulAdd<float, false>(a[t * KM + k], w, c[t]);\n"
+    "        }\n"
+    "        if (mlp_float != 0)\n"
+    "        {\n"
+    "            [ForceUnroll] for (int t = 0; t < TILES; t++) // the room of all tiles holds one of float32\n"
+    "            {\n"
+    "                c[t].Store<CoopMatMatrixLayout.RowMajor>(transit, own, ROW_F);\n"
+    "                GroupMemoryBarrierWithWaveSync();\n"
+    "                for (uint i = lane; i < 16 * mlp_outputs; i += 32)\n"
+    "                {\n"
+    "                    const uint r = i / mlp_outputs, o = i % mlp_outputs;\n"
+    "                    if (row + t * 16 + r < rows)\n"
+    "                        ((float*)y)[(row + t * 16 + r) * mlp_outputs + o] = asfloat(transit[own + r * ROW_F + o / 4][o % 4]);\n"
+    "                }\n"
+    "                GroupMemoryBarrierWithWaveSync();\n"
+    "            }\n"
+    "            continue;\n"
+    "        }\n"
+    "        [ForceUnroll] for (int t = 0; t < TILES; t++)\n"
+    "        {\n"
+    "            HalfSums h;\n"
+    "            h.copyFrom(c[t]);\n"
+    "            h.Store<CoopMatMatrixLayout.RowMajor>(transit, own + t * TILE_T, ROW_T);\n"
+    "        }\n"
+    "        GroupMemoryBarrierWithWaveSync();\n"
+    "        if (mlp_outputs == 8)\n"
+    "        {\n"
+    "            if (row + lane < rows)\n"
+    "                ((uint4*)y)[row + lane] = transit[own + lane * ROW_T];\n"
+    "        }\n"
+    "        else\n"
+    "            for (uint i = lane; i < ROWS * mlp_outputs; i += 32)\n"
+    "            {\n"
+    "                const uint r = i / mlp_outputs, o = i % mlp_outputs;\n"
+    "                if (row + r < rows)\n"
+    "                    y[(row + r) * mlp_outputs + o] = asfloat16(uint16_t(transit[own + r * ROW_T + o / 8][o % 8 / 2] >> (o % 2 * 16)));\n"
+    "            }\n"
+    "        GroupMemoryBarrierWithWaveSync();\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "public void mlp_cooperative_forward(uint3 group, uint3 thread, uint4* image, half* x, half* y, uint rows, uint groups)\n"
+    "{\n"
+    "    forward(group, thread, image, x, y, rows, groups);\n"
+    "}\n"
+    "public void mlp_cooperative_forward(uint3 group, uint3 thread, uint4* image, float* x, float* y, uint rows, uint groups)\n"
+    "{\n"
+    "    forward(group, thread, image, (half*)x, (half*)y, rows, groups);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public void mlp_cooperative_pack(uint i, float* parameters, uint4* image)\n"
+    "{\n"
+    "    if (i >= WEIGHTS + BIASES)\n"
+    "        return;\n"
+    "    const uint first = mlp_width * (mlp_inputs + mlp_bias), hidden = mlp_width * (mlp_width + mlp_bias); // parameters of a layer\n"
+    "    uint4 v = 0;\n"
+    "    if (i < WEIGHTS)\n"
+    "    {\n"
+    "        const uint layer = i < FIRST ? 0 : min(1 + (i - FIRST) / LAYER, mlp_depth), inside = i - layerStart(layer);\n"
+    "        const uint row = layer == 0 ? ROW_I : ROW_W, n = inside / row, k = inside % row * 8;\n"
+    "        const uint ins = layer == 0 ? mlp_inputs : mlp_width, outs = layer == mlp_depth ? mlp_outputs : mlp_width;\n"
+    "        const uint start = layer == 0 ? 0 : first + (layer - 1) * hidden;\n"
+    "        [ForceUnroll] for (uint e = 0; e < 8; e++)\n"
+    "            if (n < outs && k + e < ins)\n"
+    "                v[e / 2] |= uint(asuint16(half(parameters[start + (k + e) * outs + n]))) << (e % 2 * 16);\n"
+    "    }\n"
+    "    else\n"
+    "        [ForceUnroll] for (uint e = 0; e < 4; e++)\n"
+    "        {\n"
+    "            const uint all = (i - WEIGHTS) * 4 + e, layer = min(all / (KW * 16), mlp_depth), n = all - layer * (KW * 16);\n"
+    "            const uint outs = layer == mlp_depth ? mlp_outputs : mlp_width;\n"
+    "            const uint end = layer == mlp_depth ? first + (mlp_depth - 1) * hidden + (mlp_width + 1) * mlp_outputs : first + layer * hidden;\n"
+    "            if (n < outs)\n"
+    "                v[e] = asuint(parameters[end - outs + n]);\n"
+    "        }\n"
+    "    image[i] = v;\n"
+    "}",
+    NULL
+};
+
 // >>slang/mlp.slang -----------------------------------------------------------------------------------------
 
 static const char *const spyi_slang_mlp[] = {
@@ -10824,6 +11128,7 @@ static const char *const spyi_slang_mlp_encodings[] = {
     { "print", spyi_slang_print }, \
     { "mlp_batch_engine", spyi_slang_mlp_batch_engine }, \
     { "mlp_batch", spyi_slang_mlp_batch }, \
+    { "mlp_cooperative", spyi_slang_mlp_cooperative }, \
     { "mlp", spyi_slang_mlp }, \
     { "mlp_matrix", spyi_slang_mlp_matrix }, \
     { "mlp_training", spyi_slang_mlp_training }, \
@@ -17720,7 +18025,8 @@ static uint64_t spyi_null_u64(uint64_t value, uint64_t if_zero) {
 static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     const uint32_t all_features = SPY_FEATURE_FLOAT16 | SPY_FEATURE_FLOAT64 | SPY_FEATURE_INT8 |
                                   SPY_FEATURE_INT16 | SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD |
-                                  SPY_FEATURE_TIMESTAMPS | SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS;
+                                  SPY_FEATURE_TIMESTAMPS | SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS |
+                                  SPY_FEATURE_COOPERATIVE_MATRIX | SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS;
     spy_device_info *info = &limits->info;
     spyi_profile *profile = &limits->profile;
     uint32_t i, columns;
@@ -17751,6 +18057,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     if (d->bindings_only) info->features &= ~(uint32_t)SPY_FEATURE_POINTERS;
     info->subgroup_size = spyi_null_u32(d->subgroup_size, 32);
     info->max_group_size = spyi_null_u32(d->max_group_size, 1024);
+    info->max_groupshared_bytes = 49152;
     info->max_group_count = spyi_null_u32(d->max_group_count, 65535);
     info->max_inline_block_bytes = profile->max_block_bytes;
     info->memory_bytes = spyi_null_u64(d->memory_bytes, (uint64_t)4 << 30);
@@ -37952,6 +38259,8 @@ SPYI_FN uint32_t spyi_code_features(const spyi_code *code) {
                   { 64, SPY_FEATURE_SUBGROUPS },
                   { 65, SPY_FEATURE_SUBGROUPS },
                   { 5347, SPY_FEATURE_POINTERS },
+                  { 5431, SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS },
+                  { 6022, SPY_FEATURE_COOPERATIVE_MATRIX },
                   { 6033, SPY_FEATURE_ATOMIC_FLOAT32_ADD } };
     uint32_t features = 0;
     uint32_t word[2];

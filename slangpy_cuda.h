@@ -2521,6 +2521,7 @@ static void spyi_cuda_describe(const spyi_cu_driver *cu, spyi_cu_device device, 
     info->timestamp_period_ns = 1; // %globaltimer counts nanoseconds
     info->multiprocessor_count = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MULTIPROCESSORS);
     info->max_shared_bytes = (uint32_t)spyi_cuda_attribute(cu, device, SPYI_CU_MAX_SHARED_BYTES);
+    info->max_groupshared_bytes = info->max_shared_bytes;
 }
 
 SPYI_FN size_t spyi_cuda_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error) {

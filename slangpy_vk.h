@@ -550,7 +550,7 @@ typedef struct spyi_vk_matrix_properties {
 } spyi_vk_matrix_properties;
 
 typedef VkResult(VKAPI_PTR *spyi_vk_get_matrix_properties)(VkPhysicalDevice adapter, uint32_t *count,
-                                                            spyi_vk_matrix_properties *properties);
+                                                           spyi_vk_matrix_properties *properties);
 
 // A chain of feature structs for vkGetPhysicalDeviceFeatures2 and vkCreateDevice.
 typedef struct spyi_vk_feature_set {
@@ -606,6 +606,7 @@ typedef struct spyi_vk_adapter {
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
     uint32_t handle_counts[SPYI_HANDLE_KINDS]; // the number of elements in the table of handles
+    bool matrices; // cooperative matrices as SPY_FEATURE_COOPERATIVE_MATRIX says, if the feature is enabled
     bool float_controls[5]; // for 32-bit floats: keep denorms, flush them, signed zero inf nan, round to
                             // even, round to zero
     spy_device_info info;
@@ -865,6 +866,8 @@ SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, cons
                                           spyi_vk_adapter *adapter, spyi_text *error);
 SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalDevice device, uint32_t index,
                                    spyi_vk_adapter *adapter);
+// Sets adapter->matrices: whether the driver lists the sizes and types of SPY_FEATURE_COOPERATIVE_MATRIX.
+SPYI_FN void spyi_vk_query_matrices(const spyi_vk_instance *instance, spyi_vk_adapter *adapter);
 // Fills adapter->info, which the user sees, from the adapter's features and limits.
 SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter);
 SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error);
@@ -1451,8 +1454,8 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
     SPYI_VK_STRUCT_OF(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, name, member)
 #define SPYI_VK_STRUCT_OF(type, name, member)                                                                \
     {                                                                                                        \
-        type, "VkPhysicalDevice" name,                                   \
-            offsetof(spyi_vk_feature_set, member), sizeof(((spyi_vk_feature_set *)0)->member)                \
+        type, "VkPhysicalDevice" name, offsetof(spyi_vk_feature_set, member),                                \
+            sizeof(((spyi_vk_feature_set *)0)->member)                                                       \
     }
     SPYI_VK_STRUCT(FEATURES_2, "Features2", core),
     SPYI_VK_STRUCT(VULKAN_1_1_FEATURES, "Vulkan11Features", v11),
@@ -1948,6 +1951,33 @@ static void spyi_vk_query_features(const spyi_vk_instance *instance, spyi_vk_ada
     }
 }
 
+SPYI_FN void spyi_vk_query_matrices(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
+    spyi_vk_get_matrix_properties get = NULL;
+    spyi_vk_matrix_properties *items;
+    uint32_t i, count = 0, capacity;
+    if (!adapter->features[SPYI_VK_FEATURE_cooperativeMatrix]) return;
+    get = (spyi_vk_get_matrix_properties)instance->get_proc(
+        instance->handle, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+    if (get == NULL || get(adapter->handle, &count, NULL) != VK_SUCCESS || count == 0) return;
+    capacity = count;
+    items = (spyi_vk_matrix_properties *)spyi_allocate(instance->ctx, capacity * sizeof *items);
+    if (items == NULL) return;
+    for (i = 0; i < capacity; i++) {
+        SPYI_VK_ZERO(items[i]);
+        items[i].sType = SPYI_VK_PROPERTIES_MATRIX;
+    }
+    if (get(adapter->handle, &count, items) >= 0) {
+        for (i = 0; i < count; i++) {
+            const spyi_vk_matrix_properties *p = &items[i];
+            if (p->m == 16 && p->n == 16 && p->k == 16 && p->a == SPYI_VK_MATRIX_FLOAT16 &&
+                p->b == SPYI_VK_MATRIX_FLOAT16 && p->c == SPYI_VK_MATRIX_FLOAT32 &&
+                p->result == SPYI_VK_MATRIX_FLOAT32 && p->scope == SPYI_VK_MATRIX_SUBGROUP)
+                adapter->matrices = true;
+        }
+    }
+    spyi_free(instance->ctx, items, capacity * sizeof *items);
+}
+
 static void spyi_vk_query_properties(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
     VkPhysicalDeviceProperties2 properties;
     VkPhysicalDeviceVulkan11Properties v11;
@@ -2004,6 +2034,12 @@ SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
         info->features |= SPY_FEATURE_SUBGROUPS;
     if (f[SPYI_VK_FEATURE_bufferDeviceAddress]) info->features |= SPY_FEATURE_POINTERS;
     if (spyi_vk_has_handles(adapter)) info->features |= SPY_FEATURE_HANDLES;
+    if (f[SPYI_VK_FEATURE_cooperativeMatrix] && adapter->matrices) {
+        info->features |= SPY_FEATURE_COOPERATIVE_MATRIX;
+        if (f[SPYI_VK_FEATURE_cooperativeMatrixConversions])
+            info->features |= SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS;
+    }
+    info->max_groupshared_bytes = limits->maxComputeSharedMemorySize;
     info->max_group_size = limits->maxComputeWorkGroupInvocations;
     if (limits->maxComputeWorkGroupSize[0] < info->max_group_size)
         info->max_group_size = limits->maxComputeWorkGroupSize[0];
@@ -2044,6 +2080,7 @@ SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalD
     spyi_vk_query_extensions(instance, adapter);
     spyi_vk_query_features(instance, adapter);
     spyi_vk_query_properties(instance, adapter);
+    spyi_vk_query_matrices(instance, adapter);
     if (!spyi_vk_query_queues(instance, adapter)) {
         (void)snprintf(adapter->refusal, sizeof adapter->refusal, "has no queue with compute");
     }

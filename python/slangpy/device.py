@@ -116,6 +116,7 @@ _KINDS = {1: "discrete", 2: "integrated", 3: "cpu"}
 _FEATURE_BITS = {
     Feature.half: 0x1, Feature.double: 0x2, Feature.int8: 0x4, Feature.int16: 0x8, Feature.int64: 0x10,
     Feature.atomic_float: 0x20, Feature.timestamp_query: 0x40, Feature.wave_ops: 0x80, Feature.pointer: 0x100, Feature.bindless: 0x200,
+    Feature.cooperative_matrix: 0x400, Feature.cooperative_matrix2: 0x800,
 }
 
 _devices: "weakref.WeakSet[Device]" = weakref.WeakSet()
@@ -328,6 +329,7 @@ class Device(_slangpy._Device):
                               max_compute_dispatch_thread_groups=uint3(i["max_group_count"], min(i["max_group_count"], 65535), min(i["max_group_count"], 65535)),
                               max_viewport_dimensions=_slangpy.uint2(4096), max_framebuffer_dimensions=uint3(4096, 4096, 256),
                               multiprocessor_count=i["multiprocessor_count"], max_shared_bytes=i["max_shared_bytes"],
+                              max_groupshared_bytes=i["max_groupshared_bytes"],
                               min_wave_size=i["subgroup_size"], max_wave_size=i["subgroup_size"],
                               max_entry_point_uniform_size=i["max_inline_block_bytes"],
                               max_structured_buffer_size=i["max_binding_bytes"],

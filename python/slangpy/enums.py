@@ -618,6 +618,7 @@ class DeviceLimits(_Desc):
     max_entry_point_uniform_size: int = 0
     multiprocessor_count: int = 0
     max_shared_bytes: int = 0
+    max_groupshared_bytes: int = 0
     max_structured_buffer_size: int = 0
     max_push_constants_size: int = 0
 

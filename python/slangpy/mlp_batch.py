@@ -1,4 +1,5 @@
-"""The batch engine of small networks, on CUDA: src/slang/mlp_batch.slang says what its kernels do, and this module which of them run.
+"""The batch engine of small networks: src/slang/mlp_batch.slang (CUDA) and mlp_cooperative.slang (Vulkan, forward pass only) say what its
+kernels do, and this module which of them run.
 
     net = BatchNetwork(device, inputs=32, outputs=3, width=64, depth=3)
     net.parameters.copy_from_numpy(...)      # float32; then net.pack()
@@ -19,13 +20,62 @@ if TYPE_CHECKING:
 ACTIVATIONS = ("none", "relu", "leaky_relu", "sigmoid", "tanh")
 _SLANG_ACTIVATIONS = {"NoActivation": "none", "ReLU": "relu", "LeakyReLU": "leaky_relu", "Sigmoid": "sigmoid", "Tanh": "tanh"}
 LOSSES = ("l2", "l1", "relative_l2", "huber", "given")
-ENGINES = ("mma", "wgmma")
+ENGINES = ("mma", "wgmma", "cooperative")
 _KERNELS = ("mlp_forward", "mlp_gradient", "mlp_update", "mlp_pack", "mlp_gradient_rest")
 
 # For each engine and width: the warps in a group of the forward kernel, the warps in a group of the training kernel (0 means the engine
 # does not train this width), and the groups of the forward kernel that run on one multiprocessor at the same time.
 _SHAPES = {("mma", 32): (4, 12, 8), ("mma", 64): (4, 8, 4), ("mma", 128): (8, 0, 1),
            ("wgmma", 32): (16, 0, 2), ("wgmma", 64): (20, 8, 1), ("wgmma", 128): (12, 8, 1)}
+
+
+# The entry points of mlp_cooperative.slang. A group has 8 subgroups of 32 lanes, each of which takes 32 rows at a time; two groups for each of
+# an H100's multiprocessors are the fastest, as Vulkan does not say how many there are.
+_COOPERATIVE_GROUPS = 264
+_COOPERATIVE = """import mlp_cooperative;
+[require(spirv, spvCooperativeMatrixKHR, spvCooperativeMatrixConversionsNV)] // Slang's copyFrom() declares the second, and does not use it
+[shader("compute")] [numthreads(256, 1, 1)]
+void mlp_forward(uint3 group : SV_GroupID, uint3 thread : SV_GroupThreadID, uniform uint4* image, uniform %s* x, uniform %s* y, uniform uint rows, uniform uint groups)
+{
+    mlp_cooperative_forward(group, thread, image, x, y, rows, groups);
+}
+[shader("compute")] [numthreads(256, 1, 1)]
+void mlp_pack(uint3 group : SV_GroupID, uint3 thread : SV_GroupThreadID, uniform float* parameters, uniform uint4* image)
+{
+    mlp_cooperative_pack(group.x * 256 + thread.x, parameters, image);
+}
+"""
+
+
+def _cooperative_pieces(inputs: int, width: int, depth: int, bias: bool) -> tuple[int, int, int]:
+    """Pieces of 16 bytes of the image's weights, of its biases, and of its largest layer."""
+    row_i, row_w, padded = (inputs + 15) // 16 * 2 + 1, (width + 15) // 16 * 2 + 1, (width + 15) // 16 * 16
+    return padded * (row_i + (depth - 1) * row_w) + 16 * row_w, (depth * padded // 4 + 4) * bias, padded * max(row_i, row_w)
+
+
+def _cooperative_bytes(inputs: int, width: int, depth: int, bias: bool, layered: bool) -> int:
+    """Groupshared memory of a group: the weights of all layers or of one, the biases, and the rows in transit."""
+    weights, biases, layer = _cooperative_pieces(inputs, width, depth, bias)
+    held = layer + (width + 15) // 16 * 4 * bias if layered else weights + biases
+    return 16 * (held + 8 * 2 * 16 * 3)
+
+
+def _cooperative_problem(info: Any, *, inputs: int, outputs: int, width: int, depth: int, activation: str, bias: bool, training: bool) -> str:
+    if not info["features"] & 0x400:  # SPY_FEATURE_COOPERATIVE_MATRIX
+        return "cooperative matrices of 16 x 16 halves with float sums are needed (Feature.cooperative_matrix), the %s device '%s' has none" % (info["backend"], info["name"])
+    if info["subgroup_size"] != 32 or info["max_group_size"] < 256:
+        return "32 lanes of a wave and 256 threads of a group are needed, the device has %d and %d" % (info["subgroup_size"], info["max_group_size"])
+    if training:
+        return "it has no training kernel"
+    for name, value, most in (("width", width, 128), ("depth", depth, 8), ("number of inputs", inputs, 128), ("number of outputs", outputs, 16)):
+        if not 1 <= value <= most:
+            return "its %s is %d; 1 to %d are possible" % (name, value, most)
+    if activation not in ACTIVATIONS:
+        return "its activation is %r; %s are possible" % (activation, ", ".join(ACTIVATIONS))
+    need = _cooperative_bytes(inputs, width, depth, bias, True)
+    if min(need, _cooperative_bytes(inputs, width, depth, bias, False)) > info["max_groupshared_bytes"]:
+        return "its forward pass needs %d bytes of groupshared memory, the device has %d" % (need, info["max_groupshared_bytes"])
+    return ""
 
 
 def _forward_warps(engine: str, width: int, inputs: int, dtype: str) -> int:
@@ -61,8 +111,10 @@ def problem(device: Any, *, inputs: int, outputs: int, width: int, depth: int, a
             engine: str, training: bool = False) -> str:
     """Returns why the engine cannot run such a network on this device; "" if it can. The plain path runs any network."""
     info = device._info()
+    if engine == "cooperative":
+        return _cooperative_problem(info, inputs=inputs, outputs=outputs, width=width, depth=depth, activation=activation, bias=bias, training=training)
     if info["backend"] != "cuda":
-        return "the batch engine is for CUDA, the device is of backend '%s'" % info["backend"]
+        return "the engine is for CUDA, the device is of backend '%s'" % info["backend"]
     major, minor = (int(i) for i in info["driver"].rsplit(" ", 1)[1].split("."))
     if engine == "wgmma" and (major, minor) != (9, 0):
         return "wgmma needs compute capability 9.0, the device has %d.%d" % (major, minor)
@@ -96,8 +148,8 @@ class BatchNetwork:
     parameters: float32 tensor with the weights (inputs, outputs) of each layer and then its biases, in the layout of mlp.slang's MLP;
     None makes a tensor. gradients: float32 tensor with a number for each parameter, and then the loss, as step() and gradient() leave
     them. dtype: the type of x, outputs and targets, "half" or "float" (float32). Sums are float32 for both, activations half.
-    input_gradient: gradient() can give the gradient of x. engine: "mma" or "wgmma"; None means the faster one that the device has,
-    chosen separately for forward and training."""
+    input_gradient: gradient() can give the gradient of x. engine: "mma", "wgmma" or "cooperative" (Vulkan,
+    forward pass only); None means the fastest one that the device has, chosen separately for forward and training."""
 
     @classmethod
     def of(cls, network: Any, **options: Any) -> BatchNetwork:
@@ -130,7 +182,7 @@ class BatchNetwork:
         self.reasons: dict[bool, list[str]] = {}
         for training in (False, True):
             self.reasons[training] = []
-            for name in ((engine,) if engine else ("wgmma", "mma")):
+            for name in ((engine,) if engine else ("wgmma", "mma") if device._info()["backend"] == "cuda" else ("cooperative",)):
                 why = problem(device, engine=name, training=training, **network)
                 if not why:
                     self.engines[training] = name
@@ -138,8 +190,12 @@ class BatchNetwork:
                 self.reasons[training].append("%s: %s" % (name, why))
         if False not in self.engines:
             raise ValueError("BatchNetwork: expected a network that an engine runs, got one that none does: %s" % "; ".join(self.reasons[False]))
+        self._cooperative = self.engines[False] == "cooperative"
         self._flags = 2 * bias + 4 * (dtype == "float") + 8 * input_gradient
-        self._module = _slangpy.Module.load_from_source(device, "mlp_batch_net", "import mlp_batch;\n")
+        if self._cooperative:
+            self._module = _slangpy.Module.load_from_source(device, "mlp_cooperative_" + dtype, _COOPERATIVE % (dtype, dtype))
+        else:
+            self._module = _slangpy.Module.load_from_source(device, "mlp_batch_net", "import mlp_batch;\n")
         self.parameter_count = width * (inputs + (depth - 1) * width + outputs) + (depth * width + outputs) * bias
         zeros = Tensor.zeros
         if parameters is not None:
@@ -150,6 +206,9 @@ class BatchNetwork:
         image = ((depth + 1) * width * width * 2 + 16 * width * 2 + (depth * width + 8) * 4 * bias) // 16
         if width == 128 and depth in (2, 3):
             image += width * width * 2 // 16
+        if self._cooperative:
+            image = sum(_cooperative_pieces(inputs, width, depth, bias)[:2])
+        self._pieces = image
         self._image = zeros(device, (image,), "uint4")
         self._groups = device._info()["multiprocessor_count"] or 1
         self._part: Any = None  # partial sums; made by the first training step
@@ -161,6 +220,20 @@ class BatchNetwork:
         return dict(mlp_width=self.width, mlp_depth=self.depth, mlp_inputs=self.inputs, mlp_outputs=self.outputs,
                     mlp_activation=ACTIVATIONS.index(self.activation), mlp_loss=LOSSES.index(self.loss), mlp_flags=self._flags,
                     mlp_engine=ENGINES.index(self.engines.get(training, "mma")), mlp_warps=warps, mlp_kernel=_KERNELS.index(name.removesuffix("_float")))
+
+    def _cooperative_function(self, name: str) -> Any:
+        f = self._functions.get(name)
+        if f is None:
+            info = self.device._info()
+            layered = _cooperative_bytes(self.inputs, self.width, self.depth, self.bias, False) > info["max_groupshared_bytes"]
+            found: Any = self._module.find_function(name)
+            f = self._functions[name] = found.constants(dict(
+                mlp_width=self.width, mlp_depth=self.depth, mlp_inputs=self.inputs, mlp_outputs=self.outputs, mlp_activation=ACTIVATIONS.index(self.activation),
+                mlp_bias=int(self.bias), mlp_float=int(self.dtype == "float"), mlp_layered=int(layered), mlp_conversion=int(self._converts())))
+        return f
+
+    def _converts(self) -> bool:
+        return bool(self.device._info()["features"] & 0x800)  # SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS
 
     def _named(self, name: str) -> str:
         return name + "_float" if self.dtype == "float" else name
@@ -179,6 +252,8 @@ class BatchNetwork:
             raise ValueError("%s: argument 'x': expected shape (rows, %d), got %s" % (name, self.inputs, shape))
         if shape[0] > 1 << 30:
             raise ValueError("%s: argument 'x': expected at most 2**30 rows, got %d" % (name, shape[0]))
+        if self._cooperative and shape[0] * max(self.inputs, self.outputs) >= 1 << 32:  # the kernel's indices have 32 bits
+            raise ValueError("%s: argument 'x': expected fewer than 2**32 inputs and outputs in all, got %d rows" % (name, shape[0]))
         self._check(name, "x", x, shape)
         return int(shape[0])
 
@@ -213,6 +288,9 @@ class BatchNetwork:
 
     def pack(self) -> None:
         """Write the kernels' form of the weights, after `parameters` were written."""
+        if self._cooperative:
+            self._cooperative_function("mlp_pack").dispatch([-(-self._pieces // 256) * 256, 1, 1], parameters=self.parameters, image=self._image)
+            return
         groups = min((self.parameter_count + 255) // 256, 4 * self._groups)
         self._function("mlp_pack", False, 8, 0).dispatch([groups * 256, 1, 1], parameters=self.parameters, image=self._image)
 
@@ -220,14 +298,17 @@ class BatchNetwork:
         """Returns y (rows, outputs) for x (rows, inputs), whose rows follow each other without gaps."""
         rows = self._rows("BatchNetwork.forward", x)
         engine = self.engines[False]
-        resident, warps = _SHAPES[engine, self.width][2], _forward_warps(engine, self.width, self.inputs, self.dtype)
         if y is None:
             y = Tensor.empty(self.device, (rows, self.outputs), self.dtype)
         elif len(y.shape) != 2 or y.shape[0] < rows:
             raise ValueError("BatchNetwork.forward: argument 'y': expected shape (%d, %d), got %s" % (rows, self.outputs, tuple(y.shape)))
         else:
             self._check("BatchNetwork.forward", "y", y, (y.shape[0], self.outputs))
-        if rows:
+        if rows and self._cooperative:
+            groups = min(_COOPERATIVE_GROUPS, -(-rows // 256))
+            self._cooperative_function("mlp_forward").dispatch([groups * 256, 1, 1], image=self._image, x=x, y=y, rows=rows, groups=groups, command_encoder=command_encoder)
+        elif rows:
+            resident, warps = _SHAPES[engine, self.width][2], _forward_warps(engine, self.width, self.inputs, self.dtype)
             tiles = -(-rows // (64 if engine == "wgmma" else 32))
             groups = min(self._groups * resident, -(-tiles // (warps // 4 if engine == "wgmma" else warps)))
             f = self._function(self._named("mlp_forward"), False, warps, _staged_bytes(self.width, self.depth, self.bias))
@@ -303,5 +384,7 @@ class BatchNetwork:
         for training, what in ((False, "forward"), (True, "training")):
             engine = self.engines.get(training)
             text.append("%s: %s" % (what, engine or "none"))
+            if engine == "cooperative":
+                text[-1] += ": cooperative matrices, " + ("inputs converted from sums (VK_NV_cooperative_matrix2)" if self._converts() else "inputs through groupshared memory")
             text += ["  not " + reason for reason in self.reasons[training]]
         return "\n".join(text)

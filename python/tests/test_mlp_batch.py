@@ -4,7 +4,9 @@ numpy in float64; NVRTC compiles the kernels; bad input is an error. tests/mlp/b
 import ctypes
 import os
 import random
+import re
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -88,8 +90,8 @@ def test_errors(fake, device):  # noqa: F811
     """The error for a network that the engines cannot run says why, and wrong shapes are errors."""
     from slangpy.mlp_batch import BatchNetwork
     if device.info.type != spy.DeviceType.cuda:
-        with pytest.raises(ValueError, match="the batch engine is for CUDA, the device is of backend 'vulkan'"):
-            BatchNetwork(device, 32, 3)
+        with pytest.raises(ValueError, match="mma: the engine is for CUDA, the device is of backend 'vulkan'"):
+            BatchNetwork(device, 32, 3, engine="mma")
     fake("""
 from slangpy.mlp_batch import BatchNetwork
 state.capability = 90
@@ -98,7 +100,7 @@ for words, args, more in (("its width is 48; the matrix units take 32, 64 and 12
                           ("it has 9 outputs", (32, 9), {}), ("it has 0 inputs", (0, 3), {}), ("its depth is 0", (32, 3, 64, 0), {}), ("its depth is 9", (32, 3, 64, 9), {}),
                           ("its forward pass needs 266240 bytes of shared memory, the device has 232448", (32, 3, 128, 8), {}),
                           ("argument 'loss': expected one of l2, l1, relative_l2, huber, given, got 'l3'", (32, 3), dict(loss="l3")),
-                          ("argument 'engine': expected one of mma, wgmma, got 'cpu'", (32, 3), dict(engine="cpu")),
+                          ("argument 'engine': expected one of mma, wgmma, cooperative, got 'cpu'", (32, 3), dict(engine="cpu")),
                           ("argument 'dtype': expected 'half' or 'float', got 'double'", (32, 3), dict(dtype="double")),
                           ("its activation is 'sine'", (32, 3), dict(activation="sine"))):
     raises(ValueError, words, BatchNetwork, d, *args, **more)
@@ -131,6 +133,255 @@ raises(ValueError, "BatchNetwork.gradient: expected a network that an engine tra
 state.capability = 75
 raises(ValueError, "mma.sync of halves needs compute capability 8.0, the device has 7.5", BatchNetwork, spy.create_device(spy.DeviceType.cuda), 32, 3)
 """)
+
+
+# >>Vulkan's cooperative matrices; their numbers: tests/mlp/batch_engine.py on a GPU
+
+COOPERATIVE = [  # width, depth, inputs, outputs, dtype, activation, bias, whether one layer at a time is in groupshared memory
+    (64, 3, 64, 8, "half", "relu", False, False), (128, 3, 128, 8, "half", "relu", False, True), (48, 2, 17, 3, "float", "tanh", True, False),
+    (16, 1, 40, 16, "half", "sigmoid", True, False), (1, 1, 1, 1, "float", "none", False, False), (128, 4, 20, 5, "float", "leaky_relu", True, True)]
+if not EVERY:
+    COOPERATIVE = random.Random(int(os.environ["SPY_TEST_SEED"])).sample(COOPERATIVE, 2)
+
+
+@pytest.mark.parametrize("conversion", (0, 1))
+@pytest.mark.parametrize("case", COOPERATIVE)
+def test_cooperative_compiled(tmp_path, monkeypatch, capfd, case, conversion):
+    """The forward pass for Vulkan's cooperative matrices becomes SPIR-V that asks for what the device has, and is valid. (Feature N3.)"""
+    from slangpy.mlp_batch import BatchNetwork, _cooperative_bytes
+    width, depth, inputs, outputs, dtype, activation, bias, layered = case
+    monkeypatch.setattr(BatchNetwork, "_converts", lambda self: bool(conversion))
+    with spy.create_device(spy.DeviceType.vulkan, record_pack=True, offline=True) as device:
+        device._set_dump_directory(os.fsencode(tmp_path))
+        net = BatchNetwork(device, inputs, outputs, width, depth, dtype=dtype, activation=activation, bias=bias)
+        assert net.engines == {False: "cooperative"}
+        assert net.explain() == ("forward: cooperative: cooperative matrices, inputs %s\ntraining: none\n  not cooperative: it has no training kernel"
+                                 % ("converted from sums (VK_NV_cooperative_matrix2)" if conversion else "through groupshared memory"))
+        net.pack()
+        x = spy.Tensor.zeros(device, (77, inputs), dtype)
+        assert net.forward(x).shape == (77, outputs)
+        with pytest.raises(ValueError, match="BatchNetwork.step: expected a network that an engine trains, got one that none does: cooperative: it has no training kernel"):
+            net.step(x, net.forward(x))
+    said = capfd.readouterr()
+    assert "warning" not in said.out + said.err, said
+    files = sorted(tmp_path.glob("*.spv"))
+    assert len(files) == 2, files
+    words = {f.name.split("_")[1]: np.fromfile(f, np.uint32) for f in files}["forward"].tolist()
+    capabilities, constants, arrays, at = set(), {}, [], 5
+    while at < len(words):
+        op, size = words[at] & 0xffff, words[at] >> 16
+        if op == 17:
+            capabilities.add(words[at + 1])
+        elif op == 43 and size == 4:
+            constants[words[at + 2]] = words[at + 3]
+        elif op == 28:
+            arrays.append(words[at + 3])
+        at += size
+    assert 6022 in capabilities and (5431 in capabilities) == bool(conversion)
+    whole, one = (_cooperative_bytes(inputs, width, depth, bias, each) for each in (False, True))
+    assert (whole > 49152) == layered
+    pieces = [constants[a] for a in arrays]  # groupshared memory has the size that decided
+    assert 768 in pieces and (one if layered else whole) // 16 - 768 in pieces, pieces
+    spirv_val = os.environ.get("SPIRV_VAL") or shutil.which("spirv-val")
+    if not spirv_val:
+        pytest.skip("no spirv-val; the SPIR-V is NOT checked")
+    for f in files:
+        done = subprocess.run([spirv_val, "--target-env", "vulkan1.2", str(f)], capture_output=True, text=True)
+        if "Invalid capability operand: 6022" in done.stderr:
+            pytest.skip("this spirv-val does not know cooperative matrices; the SPIR-V is NOT checked")
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("case", COOPERATIVE)
+def test_cooperative_image(device, case):
+    """The kernel that makes the image of the parameters, against numpy: each layer's outputs as rows of halves, then the biases. (Feature N3.)"""
+    from slangpy import mlp_batch
+    if device.info.type != spy.DeviceType.vulkan:
+        pytest.skip("the engine is for Vulkan")
+    width, depth, inputs, outputs, _, _, bias, _ = case
+    sizes = [inputs] + [width] * depth + [outputs]
+    r = np.random.default_rng(5)
+    flat, parts, biases = [], [], []
+    for layer, (ins, outs) in enumerate(zip(sizes, sizes[1:])):
+        w, b = r.standard_normal((ins, outs)).astype(np.float32), r.standard_normal(outs * bias).astype(np.float32)
+        flat += [w.ravel(), b]
+        rows = (outs + 15) // 16 * 16
+        padded = np.zeros((rows, (ins + 15) // 16 * 16 + 8), np.float16)
+        padded[:outs, :ins] = w.T
+        parts.append(padded.ravel())
+        if bias:
+            biases.append(np.concatenate([b, np.zeros(rows - outs, np.float32)]))
+    wanted = np.concatenate([np.concatenate(parts).view(np.uint32)] + [b.view(np.uint32) for b in biases])
+    module = spy.Module.load_from_source(device, "image", mlp_batch._COOPERATIVE % ("half", "half"))
+    pieces = sum(mlp_batch._cooperative_pieces(inputs, width, depth, bias)[:2])
+    assert pieces * 4 == len(wanted)
+    image = spy.Tensor.empty(device, (pieces + 1,), "uint4")
+    image.copy_from_numpy(np.full((pieces + 1, 4), 77, np.uint32))
+    pack = module.find_function("mlp_pack").constants(dict(mlp_width=width, mlp_depth=depth, mlp_inputs=inputs, mlp_outputs=outputs, mlp_bias=int(bias)))
+    pack.dispatch([-(-pieces // 256) * 256, 1, 1], parameters=spy.Tensor.from_numpy(device, np.concatenate(flat)), image=image)
+    got = image.to_numpy().reshape(-1)
+    np.testing.assert_array_equal(got[:-4], wanted)
+    assert (got[-4:] == 77).all()
+
+
+# The matrices of linalg: lane l of a subgroup of 32 has numbers 8 l to 8 l + 7, so that the kernel's text runs on any device.
+MATRICES = """
+groupshared half factors[SUBGROUPS * 512];
+static uint own_thread;
+uint laneRow() { return own_thread % 32 / 2; }
+uint laneColumn() { return own_thread % 2 * 8; }
+half numberOf(uint4 piece, uint i) { return asfloat16(uint16_t(piece[i / 2] >> (i % 2 * 16))); }
+struct Sums
+{
+    float v[8];
+    __init(float of) { for (int i = 0; i < 8; i++) v[i] = of; }
+    static uint GetLength() { return 8; }
+    __subscript(uint i) -> float { get { return v[i]; } [mutating] set { v[i] = newValue; } }
+    static Sums loadHeld(int column, uint at, uint stride)
+    {
+        Sums m = Sums(0);
+        for (uint i = 0; i < 8; i++) m.v[i] = asfloat(held[at + laneRow() * stride + (laneColumn() + i) / 4][i % 4]);
+        return m;
+    }
+    void storeTransit(uint at, uint stride) { for (uint i = 0; i < 8; i++) transit[at + laneRow() * stride + (laneColumn() + i) / 4][i % 4] = asuint(v[i]); }
+}
+struct HalfSums
+{
+    half v[8];
+    __init(float of) { for (int i = 0; i < 8; i++) v[i] = half(of); }
+    static uint GetLength() { return 8; }
+    __subscript(uint i) -> half { get { return v[i]; } [mutating] set { v[i] = newValue; } }
+    [mutating] void copyFrom(Sums from) { for (int i = 0; i < 8; i++) v[i] = half(from.v[i]); }
+    static HalfSums loadHeld(int column, uint at, uint stride)
+    {
+        HalfSums m = HalfSums(0);
+        for (uint i = 0; i < 8; i++) m.v[i] = numberOf(held[at + (laneColumn() + i) * stride + laneRow() / 8], laneRow() % 8);
+        return m;
+    }
+    static HalfSums loadTransit(uint at, uint stride)
+    {
+        HalfSums m = HalfSums(0);
+        for (uint i = 0; i < 8; i++) m.v[i] = numberOf(transit[at + laneRow() * stride + laneColumn() / 8], i);
+        return m;
+    }
+    static HalfSums loadMemory(half* from, uint at, uint stride)
+    {
+        HalfSums m = HalfSums(0);
+        for (uint i = 0; i < 8; i++) m.v[i] = from[at + laneRow() * stride + laneColumn() + i];
+        return m;
+    }
+    void storeTransit(uint at, uint stride)
+    {
+        for (uint i = 0; i < 4; i++) transit[at + laneRow() * stride + laneColumn() / 8][i] = uint(asuint16(v[2 * i])) | uint(asuint16(v[2 * i + 1])) << 16;
+    }
+}
+typealias Input = HalfSums;
+typealias Weights = HalfSums;
+Sums multiply(Input a, Weights b, Sums c)
+{
+    const uint base = own_thread / 32 * 512, lane = own_thread % 32;
+    GroupMemoryBarrierWithGroupSync();
+    for (uint i = 0; i < 8; i++)
+    {
+        factors[base + lane * 8 + i] = a.v[i];
+        factors[base + 256 + lane * 8 + i] = b.v[i];
+    }
+    GroupMemoryBarrierWithGroupSync();
+    for (uint i = 0; i < 8; i++)
+        for (uint k = 0; k < 16; k++)
+            c.v[i] += float(factors[base + laneRow() * 16 + k]) * float(factors[base + 256 + k * 16 + laneColumn() + i]);
+    return c;
+}
+"""
+
+
+def emulated_text(direct):
+    """mlp_cooperative.slang with MATRICES. The subgroups of a group go through the kernel together, since barriers of a subgroup become those of the group."""
+    with open(os.path.join(TOP, "src/slang/mlp_cooperative.slang")) as file:
+        text = file.read()
+    text = "".join(line for line in text.splitlines(True) if not line.startswith(("typealias", "using namespace", "module ")))
+    changes = [(r"Load<CoopMatMatrixLayout\.RowMajor>\(x, ", "loadMemory(x, "), (r"Load<CoopMatMatrixLayout\.RowMajor>\(transit, ", "loadTransit("),
+               (r"Load<CoopMatMatrixLayout\.RowMajor>\(held, ", "loadHeld(0, "), (r"Load<CoopMatMatrixLayout\.ColumnMajor>\(held, ", "loadHeld(1, "),
+               (r"Store<CoopMatMatrixLayout\.RowMajor>\(transit, ", "storeTransit("), (r"\.convertUse<CoopMatMatrixUse\.MatrixA>\(\)", ""),
+               (r"coopMatMulAdd<float, false>", "multiply"), ("BarrierWithWaveSync", "BarrierWithGroupSync"), (r"if \(mlp_layered == 0 && tile >= tiles\)", "if (false)"),
+               (r"row \+ ROWS <= rows", "%s" % str(direct).lower()), ("extern static const", "static const"), (r"\[ForceUnroll\] ", ""),
+               ("const uint thread = at.x", "own_thread = at.x;\n    const uint thread = at.x")]
+    for pattern, by in changes:
+        text, count = re.subn(pattern, by, text)
+        assert count, pattern
+    at = text.index("uint layerStart")
+    return text[:at] + MATRICES + text[at:]
+
+
+@pytest.mark.parametrize("conversion", (0, 1))
+@pytest.mark.parametrize("case", COOPERATIVE)
+def test_cooperative_numbers(device, case, conversion):
+    """The forward pass of the kernel's own text against float64, with matrices in plain arrays; nothing beyond the end. (Feature N3.)"""
+    from slangpy import mlp_batch
+    if device.info.type != spy.DeviceType.vulkan:
+        pytest.skip("the engine is for Vulkan")
+    width, depth, inputs, outputs, dtype, activation, bias, layered = case
+    if not device.has_feature("software_device") and mlp_batch._cooperative_bytes(inputs, width, depth, bias, layered) + 8192 > device.info.limits.max_groupshared_bytes:
+        pytest.skip("MATRICES need more groupshared memory than the device has")
+    direct, rows = (True, 512) if inputs % 16 == 0 and dtype == "half" else (False, 301)
+    constants = dict(mlp_width=width, mlp_depth=depth, mlp_inputs=inputs, mlp_outputs=outputs, mlp_bias=int(bias), mlp_layered=int(layered), mlp_conversion=conversion,
+                     mlp_float=int(dtype == "float"), mlp_activation=mlp_batch.ACTIVATIONS.index(activation))
+    text = emulated_text(direct)
+    for name, value in constants.items():
+        text, count = re.subn(r"(static const int %s = )\d+" % name, r"\g<1>%d" % value, text)
+        assert count == 1, name
+    entries = mlp_batch._COOPERATIVE % (dtype, dtype)
+    entries = "".join(line for line in entries.splitlines(True) if not line.startswith(("import", "[require")))
+    module = spy.Module.load_from_source(device, "emulated", text + entries)
+    sizes, r = [inputs] + [width] * depth + [outputs], np.random.default_rng(7)
+    io = np.float16 if dtype == "half" else np.float32
+    h = r.standard_normal((rows, inputs)).astype(np.float16)
+    x, flat = h.astype(io), []
+    for layer, (ins, outs) in enumerate(zip(sizes, sizes[1:])):
+        w, b = (r.standard_normal((ins, outs)) * (2 / ins) ** 0.5).astype(np.float32), (r.standard_normal(outs) * 0.3 * bias).astype(np.float32)
+        flat += [w.ravel(), b[:outs * bias]]
+        v = h.astype(np.float64) @ w.astype(np.float16).astype(np.float64) + b
+        if layer < depth:
+            h = {"none": v, "relu": np.maximum(v, 0), "leaky_relu": np.where(v > 0, v, 0.01 * v), "sigmoid": 1 / (1 + np.exp(-v)), "tanh": np.tanh(v)}[activation].astype(np.float16)
+    image = spy.Tensor.zeros(device, (sum(mlp_batch._cooperative_pieces(inputs, width, depth, bias)[:2]),), "uint4")
+    module.find_function("mlp_pack").dispatch([-(-image.shape[0] // 256) * 256, 1, 1], parameters=spy.Tensor.from_numpy(device, np.concatenate(flat)), image=image)
+    given, y = spy.Tensor.empty(device, x.shape, dtype), spy.Tensor.empty(device, (rows + 3, outputs), dtype)
+    given.copy_from_numpy(x)
+    y.copy_from_numpy(np.full((rows + 3, outputs), 77, io))
+    module.find_function("mlp_forward").dispatch([256, 1, 1], image=image, x=given, y=y, rows=rows, groups=1)
+    got = y.to_numpy().astype(np.float64)
+    assert np.linalg.norm(got[:rows] - v) <= 5e-4 * np.linalg.norm(v)
+    assert (got[rows:] == 77).all()
+
+
+def test_cooperative_absent(device, monkeypatch):
+    """A device without cooperative matrices says so, and a call of the network takes the plain path; what the engine cannot run says why."""
+    from slangpy import mlp
+    from slangpy.mlp_batch import BatchNetwork
+    if device.info.type != spy.DeviceType.vulkan:
+        assert not device.has_feature("cooperative_matrix")
+    elif device.has_feature("cooperative_matrix"):
+        assert BatchNetwork(device, 32, 3).engines == {False: "cooperative"}
+    else:
+        with pytest.raises(ValueError, match=r"cooperative: cooperative matrices of 16 x 16 halves with float sums are needed \(Feature.cooperative_matrix\), the vulkan device '.*' has none"):
+            BatchNetwork(device, 32, 3)
+        net = mlp.Network(device, 32, 3, 32, 1, "ReLU", dtype="mixed")
+        module = spy.Module.load_from_source(device, "absent", "import mlp; float[3] run(%s net, float x[32]) { return net.run(x); }" % net.slang_type)
+        x, p = np.random.default_rng(1).standard_normal((9, 32)).astype(np.float32), net.parameters.to_numpy().astype(np.float64)
+        wanted = np.maximum(x @ p[:1024].reshape(32, 32), 0) @ p[1024:].reshape(32, 3)
+        np.testing.assert_allclose(module.run(net, spy.Tensor.from_numpy(device, x)).to_numpy().reshape(9, 3), wanted, atol=1e-5)
+    with spy.create_device(spy.DeviceType.vulkan, record_pack=True, offline=True) as other:
+        for words, given, more in (("its width is 129; 1 to 128", (32, 3, 129), {}), ("its number of inputs is 129", (129, 3), {}), ("its number of outputs is 17", (32, 17), {}),
+                                   ("its depth is 9", (32, 3, 64, 9), {}), ("its activation is 'sine'", (32, 3), dict(activation="sine")),
+                                   ("its number of inputs is 0", (0, 3), {})):
+            with pytest.raises(ValueError, match="cooperative: " + words):
+                BatchNetwork(other, *given, **more)
+        info = other._info()
+        for words, change in (("its forward pass needs 47616 bytes of groupshared memory, the device has 32768", dict(max_groupshared_bytes=32768)),
+                              ("32 lanes of a wave and 256 threads of a group are needed, the device has 64 and 1024", dict(subgroup_size=64))):
+            monkeypatch.setattr(type(other), "_info", lambda self, change=change: dict(info, **change))
+            with pytest.raises(ValueError, match="cooperative: " + words):
+                BatchNetwork(other, 128, 3, 128, 8, bias=True)
 
 
 def test_shared_bytes(fake, device):  # noqa: F811

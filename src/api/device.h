@@ -183,7 +183,11 @@ typedef enum spy_feature {
                                      // spy_time_call()
     SPY_FEATURE_SUBGROUPS = 1 << 7,  // arithmetic over the lanes of a wave
     SPY_FEATURE_POINTERS = 1 << 8,   // the addresses of tensors, and tensors that a function indexes itself
-    SPY_FEATURE_HANDLES = 1 << 9     // DescriptorHandle<T>: see spy_texture_handle()
+    SPY_FEATURE_HANDLES = 1 << 9,    // DescriptorHandle<T>: see spy_texture_handle()
+    // Vulkan: linalg.CoopMat with 16 x 16 elements of a subgroup, whose inputs are half and whose sums are float
+    SPY_FEATURE_COOPERATIVE_MATRIX = 1 << 10,
+    // Vulkan: CoopMat.convertUse() between them (VK_NV_cooperative_matrix2)
+    SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS = 1 << 11
 } spy_feature;
 
 // The properties of a device or an adapter.
@@ -206,6 +210,7 @@ typedef struct spy_device_info {
                                      // kernel whose groups take several portions of work each (a persistent
                                      // kernel) is dispatched with a multiple of this number of groups
     uint32_t max_shared_bytes;       // largest spy_call_options.shared_bytes, CUDA only; 0 if there is none
+    uint32_t max_groupshared_bytes;  // largest size of all groupshared variables of a kernel
 } spy_device_info;
 
 // Returns the properties of the device; all zero for NULL. Threads: any.

@@ -14,6 +14,8 @@ SPYI_FN uint32_t spyi_code_features(const spyi_code *code) {
                   { 64, SPY_FEATURE_SUBGROUPS },
                   { 65, SPY_FEATURE_SUBGROUPS },
                   { 5347, SPY_FEATURE_POINTERS },
+                  { 5431, SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS },
+                  { 6022, SPY_FEATURE_COOPERATIVE_MATRIX },
                   { 6033, SPY_FEATURE_ATOMIC_FLOAT32_ADD } };
     uint32_t features = 0;
     uint32_t word[2];

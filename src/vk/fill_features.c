@@ -13,8 +13,8 @@ static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
     SPYI_VK_STRUCT_OF(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, name, member)
 #define SPYI_VK_STRUCT_OF(type, name, member)                                                                \
     {                                                                                                        \
-        type, "VkPhysicalDevice" name,                                   \
-            offsetof(spyi_vk_feature_set, member), sizeof(((spyi_vk_feature_set *)0)->member)                \
+        type, "VkPhysicalDevice" name, offsetof(spyi_vk_feature_set, member),                                \
+            sizeof(((spyi_vk_feature_set *)0)->member)                                                       \
     }
     SPYI_VK_STRUCT(FEATURES_2, "Features2", core),
     SPYI_VK_STRUCT(VULKAN_1_1_FEATURES, "Vulkan11Features", v11),

@@ -340,6 +340,33 @@ static void spyi_vk_query_features(const spyi_vk_instance *instance, spyi_vk_ada
     }
 }
 
+SPYI_FN void spyi_vk_query_matrices(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
+    spyi_vk_get_matrix_properties get = NULL;
+    spyi_vk_matrix_properties *items;
+    uint32_t i, count = 0, capacity;
+    if (!adapter->features[SPYI_VK_FEATURE_cooperativeMatrix]) return;
+    get = (spyi_vk_get_matrix_properties)instance->get_proc(
+        instance->handle, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+    if (get == NULL || get(adapter->handle, &count, NULL) != VK_SUCCESS || count == 0) return;
+    capacity = count;
+    items = (spyi_vk_matrix_properties *)spyi_allocate(instance->ctx, capacity * sizeof *items);
+    if (items == NULL) return;
+    for (i = 0; i < capacity; i++) {
+        SPYI_VK_ZERO(items[i]);
+        items[i].sType = SPYI_VK_PROPERTIES_MATRIX;
+    }
+    if (get(adapter->handle, &count, items) >= 0) {
+        for (i = 0; i < count; i++) {
+            const spyi_vk_matrix_properties *p = &items[i];
+            if (p->m == 16 && p->n == 16 && p->k == 16 && p->a == SPYI_VK_MATRIX_FLOAT16 &&
+                p->b == SPYI_VK_MATRIX_FLOAT16 && p->c == SPYI_VK_MATRIX_FLOAT32 &&
+                p->result == SPYI_VK_MATRIX_FLOAT32 && p->scope == SPYI_VK_MATRIX_SUBGROUP)
+                adapter->matrices = true;
+        }
+    }
+    spyi_free(instance->ctx, items, capacity * sizeof *items);
+}
+
 static void spyi_vk_query_properties(const spyi_vk_instance *instance, spyi_vk_adapter *adapter) {
     VkPhysicalDeviceProperties2 properties;
     VkPhysicalDeviceVulkan11Properties v11;
@@ -396,6 +423,12 @@ SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter) {
         info->features |= SPY_FEATURE_SUBGROUPS;
     if (f[SPYI_VK_FEATURE_bufferDeviceAddress]) info->features |= SPY_FEATURE_POINTERS;
     if (spyi_vk_has_handles(adapter)) info->features |= SPY_FEATURE_HANDLES;
+    if (f[SPYI_VK_FEATURE_cooperativeMatrix] && adapter->matrices) {
+        info->features |= SPY_FEATURE_COOPERATIVE_MATRIX;
+        if (f[SPYI_VK_FEATURE_cooperativeMatrixConversions])
+            info->features |= SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS;
+    }
+    info->max_groupshared_bytes = limits->maxComputeSharedMemorySize;
     info->max_group_size = limits->maxComputeWorkGroupInvocations;
     if (limits->maxComputeWorkGroupSize[0] < info->max_group_size)
         info->max_group_size = limits->maxComputeWorkGroupSize[0];
@@ -436,6 +469,7 @@ SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalD
     spyi_vk_query_extensions(instance, adapter);
     spyi_vk_query_features(instance, adapter);
     spyi_vk_query_properties(instance, adapter);
+    spyi_vk_query_matrices(instance, adapter);
     if (!spyi_vk_query_queues(instance, adapter)) {
         (void)snprintf(adapter->refusal, sizeof adapter->refusal, "has no queue with compute");
     }

@@ -211,7 +211,7 @@ typedef struct spyi_vk_matrix_properties {
 } spyi_vk_matrix_properties;
 
 typedef VkResult(VKAPI_PTR *spyi_vk_get_matrix_properties)(VkPhysicalDevice adapter, uint32_t *count,
-                                                            spyi_vk_matrix_properties *properties);
+                                                           spyi_vk_matrix_properties *properties);
 
 // A chain of feature structs for vkGetPhysicalDeviceFeatures2 and vkCreateDevice.
 typedef struct spyi_vk_feature_set {
@@ -267,6 +267,7 @@ typedef struct spyi_vk_adapter {
     bool supported[SPYI_VK_FEATURE_COUNT]; // features that the adapter has
     bool extensions[SPYI_VK_EXTENSION_COUNT];
     uint32_t handle_counts[SPYI_HANDLE_KINDS]; // the number of elements in the table of handles
+    bool matrices; // cooperative matrices as SPY_FEATURE_COOPERATIVE_MATRIX says, if the feature is enabled
     bool float_controls[5]; // for 32-bit floats: keep denorms, flush them, signed zero inf nan, round to
                             // even, round to zero
     spy_device_info info;
@@ -526,6 +527,8 @@ SPYI_FN spy_status spyi_vk_choose_adapter(const spyi_vk_instance *instance, cons
                                           spyi_vk_adapter *adapter, spyi_text *error);
 SPYI_FN void spyi_vk_query_adapter(const spyi_vk_instance *instance, VkPhysicalDevice device, uint32_t index,
                                    spyi_vk_adapter *adapter);
+// Sets adapter->matrices: whether the driver lists the sizes and types of SPY_FEATURE_COOPERATIVE_MATRIX.
+SPYI_FN void spyi_vk_query_matrices(const spyi_vk_instance *instance, spyi_vk_adapter *adapter);
 // Fills adapter->info, which the user sees, from the adapter's features and limits.
 SPYI_FN void spyi_vk_fill_info(spyi_vk_adapter *adapter);
 SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_text *error);

@@ -1,8 +1,8 @@
 """The batch engine (slangpy.mlp_batch) on a GPU: numbers against float64, the same bits in each run, and times beside torch.
 
-    python3 tests/mlp/batch_engine.py [check] [time] [torch] [tune] [--seconds 170]
+    python3 tests/mlp/batch_engine.py [check] [time] [torch] [tune] [vulkan] [--seconds 170]
 
-Without words: the first three. tune: times of other numbers of warps than those of mlp_batch._SHAPES. Each line of "check" begins with good or BAD; the last line says how many were bad. Lines that a time
+Without words: the first three. vulkan: numbers and times of the forward pass by Vulkan's cooperative matrices, beside CUDA's times. tune: times of other numbers of warps than those of mlp_batch._SHAPES. Each line of "check" begins with good or BAD; the last line says how many were bad. Lines that a time
 limit left out are counted there too.
 """
 import argparse
@@ -34,6 +34,11 @@ CASES = [  # width, depth, inputs, outputs, rows, options
     (32, 3, 32, 3, 2000, {"loss": "huber", "dtype": "float"}), (64, 3, 64, 3, 2000, {"loss": "given", "dtype": "float"}),
     (64, 3, 64, 8, 200000, {"bias": True, "dtype": "float"}), (32, 3, 32, 8, 200000, {}),
 ]
+COOPERATIVE_CASES = [c for c in CASES if "loss" not in c[5] and "input_gradient" not in c[5]] + [
+    (48, 2, 17, 3, 1001, {"bias": True, "dtype": "float", "activation": "tanh"}), (16, 1, 40, 16, 4133, {"bias": True, "activation": "sigmoid"}),
+    (1, 1, 1, 1, 33, {"bias": True, "dtype": "float"}), (100, 3, 77, 9, 515, {"bias": True, "activation": "leaky_relu"}), (64, 8, 64, 8, 5000, {"bias": True}),
+    (32, 2, 48, 13, 100001, {"activation": "none"}), (128, 1, 128, 16, 70000, {"bias": True, "dtype": "float"}), (128, 4, 20, 5, 2049, {"bias": True})]
+COOPERATIVE_TIMES = {32: 50, 64: 106, 128: 413}  # us at 2^20 rows: 1.6 times CUDA's mma on an H100
 TIMES = {"forward": {32: (25, 26), 64: (46, 70), 128: (160, 260)}, "step": {32: (80, 85), 64: (165, 250), 128: (600, None)}}  # us, wgmma and mma
 bad = lines = left_out = 0
 
@@ -312,6 +317,54 @@ def time_all(device):
                     say(False, "time W %d %s batch %d: %r" % (width, engine, rows, problem))
 
 
+def time_forward(device, engine, width, bar, rows=1 << 20):
+    net = BatchNetwork(device, width, 8, width, 3, engine=engine)
+    net.parameters.copy_from_numpy(initial(net, 1))
+    net.pack()
+    base = np.random.default_rng(2).standard_normal((1 << 16, width)).astype(np.float16)
+    xs = [tensor(device, np.tile(np.roll(base, i, 0), (rows >> 16, 1))) for i in range(3)]
+    y = spy.Tensor.empty(device, (rows, 8), "half")
+    us = timed(device, lambda e, i: net.forward(xs[i % 3], y, command_encoder=e))
+    print("time  W %3d %s forward batch %d: %.1f us%s" % (width, net.explain().split("\n")[0], rows, us, "" if bar is None else "  bar %d %s" % (bar, "met" if us <= bar else "MISSED")), flush=True)
+
+
+def vulkan(seconds):
+    """The forward pass by cooperative matrices, with inputs converted from sums where the device can, and through groupshared memory."""
+    global left_out
+    device = spy.create_device(spy.DeviceType.vulkan)
+    print(device._info()["name"], "|", device._info()["driver"], "| groupshared", device._info()["max_groupshared_bytes"], "| cooperative_matrix",
+          device.has_feature("cooperative_matrix"), "conversions", device.has_feature("cooperative_matrix2"), flush=True)
+    if not device.has_feature("cooperative_matrix"):
+        return say(False, "the device has no cooperative matrices: nothing was checked")
+    usual = BatchNetwork._converts
+    forms = [usual, lambda self: False] if device.has_feature("cooperative_matrix2") else [usual]
+    for form in forms:
+        BatchNetwork._converts = form
+        for width in (32, 64, 128):
+            try:
+                time_forward(device, "cooperative", width, COOPERATIVE_TIMES[width] if form is usual else None)
+            except Exception as problem:
+                say(False, "time W %d: %r" % (width, problem))
+    try:
+        with spy.create_device(spy.DeviceType.cuda) as other:
+            for width in (32, 64, 128):
+                time_forward(other, "mma", width, None)
+    except Exception as problem:  # Vulkan's numbers still run
+        print("CUDA's times: %s" % str(problem)[:200], flush=True)
+    for number, case in enumerate(COOPERATIVE_CASES):
+        for form in forms:
+            BatchNetwork._converts = form
+            if time.time() - START > seconds:
+                left_out += 1
+                continue
+            try:
+                check(device, "cooperative", *case, seed=10 * number)
+            except Exception as problem:  # the other cases still run
+                say(False, "cooperative %s: %r" % (case, problem))
+    BatchNetwork._converts = usual
+    return None
+
+
 def tune(device):
     rows = 1 << 20
     for engine, width, forward, training, resident in (
@@ -377,10 +430,15 @@ def time_torch():
 def main():
     global left_out
     parser = argparse.ArgumentParser()
-    parser.add_argument("words", nargs="*", choices=["check", "time", "torch", "tune", []])
+    parser.add_argument("words", nargs="*", choices=["check", "time", "torch", "tune", "vulkan", []])
     parser.add_argument("--seconds", type=float, default=170)
     given = parser.parse_args()
     words = given.words or ["check", "time", "torch"]
+    if "vulkan" in words:
+        vulkan(given.seconds)
+    if words == ["vulkan"]:
+        print("batch_engine: %d of %d lines bad, %d cases left out, %.0f s" % (bad, lines, left_out, time.time() - START))
+        return bad != 0
     device = spy.create_device(spy.DeviceType.cuda)
     print(device._info()["name"], "|", device._info()["driver"], "| multiprocessors", device._info()["multiprocessor_count"], "| shared", device._info()["max_shared_bytes"], flush=True)
     engines = [e for e in ("wgmma", "mma") if e == "mma" or "compute capability 9.0" in device._info()["driver"]]

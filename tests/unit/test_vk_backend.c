@@ -863,6 +863,87 @@ static void test_missing_function(void **state) {
     test_close(&whole);
 }
 
+// >>cooperative matrices: the flags follow the enabled features and what the driver says of sizes and types
+
+static uint32_t test_matrix_flags(bool feature, bool conversions, bool matrices) {
+    spyi_vk_adapter adapter;
+    memset(&adapter, 0, sizeof adapter);
+    adapter.features[SPYI_VK_FEATURE_cooperativeMatrix] = feature;
+    adapter.features[SPYI_VK_FEATURE_cooperativeMatrixConversions] = conversions;
+    adapter.matrices = matrices;
+    adapter.limits.maxComputeSharedMemorySize = 49152;
+    spyi_vk_fill_info(&adapter);
+    assert_int_equal(adapter.info.max_groupshared_bytes, 49152);
+    return adapter.info.features &
+           (SPY_FEATURE_COOPERATIVE_MATRIX | SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS);
+}
+
+static struct {
+    uint32_t count;
+    int32_t c, scope; // of the last one
+} test_matrices;
+
+static VkResult VKAPI_CALL test_get_matrices(VkPhysicalDevice device, uint32_t *count,
+                                             spyi_vk_matrix_properties *properties) {
+    uint32_t i;
+    (void)device;
+    if (properties == NULL) {
+        *count = test_matrices.count;
+        return VK_SUCCESS;
+    }
+    for (i = 0; i < *count; i++) {
+        spyi_vk_matrix_properties *p = &properties[i];
+        bool last = i + 1 == *count;
+        assert_int_equal(p->sType, SPYI_VK_PROPERTIES_MATRIX);
+        p->m = p->k = 16;
+        p->n = last ? 16 : 8;
+        p->a = p->b = SPYI_VK_MATRIX_FLOAT16;
+        p->c = p->result = last ? test_matrices.c : SPYI_VK_MATRIX_FLOAT32;
+        p->scope = last ? test_matrices.scope : SPYI_VK_MATRIX_SUBGROUP;
+    }
+    return VK_SUCCESS;
+}
+
+static PFN_vkVoidFunction VKAPI_CALL test_get_matrix_proc(VkInstance handle, const char *name) {
+    (void)handle;
+    assert_string_equal(name, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+    return (PFN_vkVoidFunction)test_get_matrices;
+}
+
+static bool test_query_matrices(spyi_context *ctx, uint32_t count, int32_t c, int32_t scope) {
+    spyi_vk_instance instance;
+    spyi_vk_adapter adapter;
+    memset(&instance, 0, sizeof instance);
+    memset(&adapter, 0, sizeof adapter);
+    instance.ctx = ctx;
+    instance.get_proc = test_get_matrix_proc;
+    adapter.features[SPYI_VK_FEATURE_cooperativeMatrix] = true;
+    test_matrices.count = count;
+    test_matrices.c = c;
+    test_matrices.scope = scope;
+    spyi_vk_query_matrices(&instance, &adapter);
+    return adapter.matrices;
+}
+
+static void test_matrix_features(void **state) {
+    const uint32_t one = SPY_FEATURE_COOPERATIVE_MATRIX,
+                   both = one | SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS;
+    spy_device_desc desc;
+    spyi_context ctx;
+    (void)state;
+    memset(&desc, 0, sizeof desc);
+    spyi_context_init(&ctx, &desc);
+    assert_int_equal(test_matrix_flags(true, true, true), both);
+    assert_int_equal(test_matrix_flags(true, false, true), one);
+    assert_int_equal(test_matrix_flags(true, true, false), 0);
+    assert_int_equal(test_matrix_flags(false, true, true), 0);
+    assert_true(test_query_matrices(&ctx, 3, SPYI_VK_MATRIX_FLOAT32, SPYI_VK_MATRIX_SUBGROUP));
+    assert_false(test_query_matrices(&ctx, 3, SPYI_VK_MATRIX_FLOAT16, SPYI_VK_MATRIX_SUBGROUP));
+    assert_false(test_query_matrices(&ctx, 3, SPYI_VK_MATRIX_FLOAT32, 2)); // of a workgroup
+    assert_false(test_query_matrices(&ctx, 0, SPYI_VK_MATRIX_FLOAT32, SPYI_VK_MATRIX_SUBGROUP));
+    spyi_context_destroy(&ctx);
+}
+
 // >>spy_vk_fill_features: an engine's chains, without a GPU
 
 static bool test_names(const spy_vk_features *on, const char *name) {
@@ -1234,6 +1315,7 @@ int main(void) {
         cmocka_unit_test(test_queue_failures),
         cmocka_unit_test(test_compile_threads),
         cmocka_unit_test(test_engine),
+        cmocka_unit_test(test_matrix_features),
         cmocka_unit_test(test_steady_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -498,13 +498,13 @@ static PyObject *spyp_device_is_finished(PyObject *self, PyObject *arg) {
 }
 
 static PyObject *spyp_info_dict(const spy_device_info *i) {
-    return Py_BuildValue("{s:s,s:s,s:s,s:i,s:I,s:I,s:I,s:I,s:I,s:I,s:K,s:K,s:d,s:I,s:I}", "backend", i->backend, "name", i->name, "driver",
+    return Py_BuildValue("{s:s,s:s,s:s,s:i,s:I,s:I,s:I,s:I,s:I,s:I,s:K,s:K,s:d,s:I,s:I,s:I}", "backend", i->backend, "name", i->name, "driver",
                          i->driver, "type", (int)i->type, "api_version", i->api_version, "features", i->features,
                          "subgroup_size", i->subgroup_size, "max_group_size", i->max_group_size, "max_group_count",
                          i->max_group_count, "max_inline_block_bytes", i->max_inline_block_bytes, "memory_bytes",
                          (unsigned long long)i->memory_bytes, "max_binding_bytes", (unsigned long long)i->max_binding_bytes,
                          "timestamp_period_ns", i->timestamp_period_ns, "multiprocessor_count", i->multiprocessor_count,
-                         "max_shared_bytes", i->max_shared_bytes);
+                         "max_shared_bytes", i->max_shared_bytes, "max_groupshared_bytes", i->max_groupshared_bytes);
 }
 
 static PyObject *spyp_device_info(PyObject *self, PyObject *ignored) {

@@ -12,7 +12,8 @@ static uint64_t spyi_null_u64(uint64_t value, uint64_t if_zero) {
 static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     const uint32_t all_features = SPY_FEATURE_FLOAT16 | SPY_FEATURE_FLOAT64 | SPY_FEATURE_INT8 |
                                   SPY_FEATURE_INT16 | SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD |
-                                  SPY_FEATURE_TIMESTAMPS | SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS;
+                                  SPY_FEATURE_TIMESTAMPS | SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS |
+                                  SPY_FEATURE_COOPERATIVE_MATRIX | SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS;
     spy_device_info *info = &limits->info;
     spyi_profile *profile = &limits->profile;
     uint32_t i, columns;
@@ -43,6 +44,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     if (d->bindings_only) info->features &= ~(uint32_t)SPY_FEATURE_POINTERS;
     info->subgroup_size = spyi_null_u32(d->subgroup_size, 32);
     info->max_group_size = spyi_null_u32(d->max_group_size, 1024);
+    info->max_groupshared_bytes = 49152;
     info->max_group_count = spyi_null_u32(d->max_group_count, 65535);
     info->max_inline_block_bytes = profile->max_block_bytes;
     info->memory_bytes = spyi_null_u64(d->memory_bytes, (uint64_t)4 << 30);
