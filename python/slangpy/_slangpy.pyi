@@ -674,10 +674,10 @@ class Tensor:
         """A tensor of zeros."""
     @classmethod
     def empty_like(cls, other: Tensor) -> Self:
-        """A tensor of the same shape and type with undefined contents."""
+        """Of its shape and type, contents undefined."""
     @classmethod
     def zeros_like(cls, other: Tensor) -> Self:
-        """A tensor of zeros with the same shape and type."""
+        """Of its shape and type, all zero."""
     @classmethod
     def full(cls, device: Device | Module, shape: _ShapeLike, fill_value: Any, dtype: _TypeLike | None = None) -> Self:
         """A tensor whose elements all have one value."""
@@ -1065,7 +1065,7 @@ def rand_float(
 ) -> Generator:
     """Random floats in [min, max). As in SlangPy, warmup and hash_seed have no effect."""
 def intRef(init_value: int = 0) -> ValueRef:
-    """Make a ValueRef of an int."""
+    """A ValueRef."""
 def floatRef(init_value: float = 0.0) -> ValueRef:
     """Make a ValueRef of a float."""
 def pack(module: Module, arg_value: Any) -> PackedArg:
@@ -1175,10 +1175,10 @@ class TypeReflection(BaseReflectionObject):
         """The name without namespaces and generic arguments: 'Grid', 'vector'; '_Texture' of textures."""
     @property
     def generation(self) -> int:
-        """A number that grows at each reload. The object has the contents of the newest one."""
+        """A number that a reload makes larger: after it the object has the new contents."""
     @property
     def full_name(self) -> str:
-        """The name with its path and generic arguments, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."""
+        """The name in full, as Slang prints it: 'geometry.Grid<float, 4>', 'vector<float,3>[4]'."""
     @property
     def scalar_type(self) -> ScalarType:
         """The TypeReflection.ScalarType of a scalar, vector or matrix; none for other types."""
@@ -1253,16 +1253,16 @@ class TypeReflection(BaseReflectionObject):
         """The usage that a buffer or texture needs for a parameter of this type, a BufferUsage or TextureUsage."""
     @property
     def texture_dims(self) -> int:
-        """The number of dimensions of a texture type, layers included: 3 of a Texture2DArray."""
+        """Number of dimensions of a texture type, layers included: 3 of a Texture2DArray."""
     @property
     def target_type(self) -> TypeReflection | None:
         """The type that a pointer type points to."""
     @property
     def slang_scalar_type(self) -> _ScalarType:
-        """The ScalarType of the type's numbers."""
+        """The ScalarType of its numbers."""
     @property
     def num_elements(self) -> int:
-        """The number of elements of an array or vector."""
+        """Number of elements of an array or vector."""
     @property
     def size_bytes(self) -> int:
         """Bytes in C's layout; 0 for what host memory cannot hold."""
@@ -1274,10 +1274,10 @@ class TypeReflection(BaseReflectionObject):
         """The Device of its module."""
     @property
     def rows(self) -> int:
-        """The number of rows of a matrix."""
+        """Number of rows of a matrix."""
     @property
     def cols(self) -> int:
-        """The number of columns of a matrix."""
+        """Number of columns of a matrix."""
     @property
     def fields(self) -> _FieldList:
         """A struct's fields, as VariableReflections."""
@@ -1616,7 +1616,7 @@ class ReflectionCursor(BaseReflectionObject, _Paths):
     def __new__(cls, shader_program: ShaderProgram) -> Self: ...
     def __bool__(self) -> bool: ...
     def _names(self) -> list[str]:
-        """The names of the parts below the cursor."""
+        """The names of the parts."""
     def _entry_points(self) -> list[str]:
         """The names of a program's entry points."""
     def is_valid(self) -> bool:  # type: ignore[override]
