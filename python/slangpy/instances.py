@@ -84,7 +84,7 @@ class InstanceTensor(_Instances):
                 raise _slangpy.ArgumentValueError(message.format(type(self).__name__, shape, tuple(data.shape)))
             if data.dtype.name != struct.name:
                 message = "{}: argument 'data': expected a tensor of {}, got one of {}"
-                raise TypeError(message.format(type(self).__name__, struct.name, data.dtype.name))
+                raise TypeError(message.format(type(self).__name__, struct.name, data.dtype.full_name))
             self._tensor = data
         else:
             self._tensor = _slangpy.Tensor.empty(self.device, shape, struct)

@@ -267,12 +267,15 @@ class Sharing:
             return [self.given(held, tensor.device) if held is not None else other for (held, other), tensor in zip(pairs, tensors)]
 
 
-def _view_of(torch, index):
-    class Memory:
-        def __init__(self, address, size):
-            self.__cuda_array_interface__ = {"data": (address, False), "shape": (size,), "typestr": "|u1", "strides": None, "version": 3}
+class _Bytes:
+    """Bytes of CUDA memory, in the form that torch takes."""
 
-    return lambda address, size: torch.as_tensor(Memory(address, size), device=torch.device("cuda", index))
+    def __init__(self, address, size):
+        self.__cuda_array_interface__ = {"data": (address, False), "shape": (size,), "typestr": "|u1", "strides": None, "version": 3}
+
+
+def _view_of(torch, index):
+    return lambda address, size: torch.as_tensor(_Bytes(address, size), device=torch.device("cuda", index))
 
 
 def _open(device, torch, index):

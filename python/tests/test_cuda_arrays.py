@@ -518,7 +518,7 @@ floats(0, 24)[:] = np.arange(24)
 t = spy.Tensor.from_torch(d, Fast((12, 2)), dtype=m.P)
 assert tuple(t.shape) == (12,) and t.to_numpy(structured=True)["b"].tolist() == list(range(1, 24, 2))
 v = spy.Tensor.from_dlpack(d, Plain((4, 2, 3)), "float3")
-assert tuple(v.shape) == (4, 2) and v.dtype.name == "float3" and v.to_numpy().reshape(-1).tolist() == list(range(24))
+assert tuple(v.shape) == (4, 2) and v.dtype.full_name == "vector<float,3>" and v.to_numpy().reshape(-1).tolist() == list(range(24))
 every = spy.NDBuffer.from_torch(d, Fast((2, 3), strides=[12, 1]), dtype="float3")
 assert tuple(every.strides) == (4,) and every.to_numpy().tolist() == [[0, 1, 2], [12, 13, 14]]
 m.ofp(t, _result=Fast((12,), at=512))

@@ -265,7 +265,7 @@ def test_types_of_the_module(m):
     assert m.float2.shape == (2,) and m.float3x4.shape == (3, 4) and m.Foo.shape == ()
     assert m.Mode is not None and m["float*"].struct.target_type.full_name == "float"
     assert m.Foo.In.fields.keys() == {"k"} and list(m.Light.fields) == ["color", "power"]
-    assert m.Light.fields["color"].type.name == "float3" and m.Light.size_bytes == 16
+    assert m.Light.fields["color"].type.full_name == "vector<float,3>" and m.Light.size_bytes == 16
 
 
 def test_types_compare(m):

@@ -159,7 +159,7 @@ def test_the_old_name(module):
     (lambda m: spy.InstanceTensor(m.Particle, (3,)).nothing, AttributeError, "InstanceTensor of Particle has no field or method named 'nothing'"),
     (lambda m: spy.InstanceTensor(m.Particle, (3,), np.zeros(17)), ValueError, "Shape mismatch: expected 18 numbers, got 17"),
     (lambda m: spy.InstanceTensor(m.Particle, (3,), spy.Tensor.zeros(m.device, (4,), m.Particle)), ValueError, r"Shape mismatch: expected \(3,\), got \(4,\)"),
-    (lambda m: spy.InstanceTensor(m.Particle, (3,), spy.Tensor.zeros(m.device, (3,), "float3")), TypeError, "a tensor of Particle, got one of float3"),
+    (lambda m: spy.InstanceTensor(m.Particle, (3,), spy.Tensor.zeros(m.device, (3,), "float3")), TypeError, "a tensor of Particle, got one of vector<float,3>"),
     (lambda m: spy.InstanceTensor(m.Particle, (3,)).update(), spy.Error, "Parameter 'dt' not specified"),
     (lambda m: spy.InstanceTensor(m.Particle, (3,)).update(1, 2), spy.Error, "Too many arguments"),
     (lambda m: spy.InstanceTensor(m.Particle, (3,)).update(np.zeros(4)), ValueError, "Shape mismatch"),

@@ -303,7 +303,7 @@ def test_view_as_another_type(device, module):
     a = numbers((4, 3))
     tensor = spy.Tensor.from_numpy(device, a)
     vectors = tensor.view((4,), dtype="float3")
-    assert vectors.dtype.name == "float3"
+    assert vectors.dtype.full_name == "vector<float,3>"
     np.testing.assert_array_equal(vectors.to_numpy(structured=True), a)
     pixels = tensor.view((4,), dtype=module.Pixel)
     np.testing.assert_array_equal(pixels.to_numpy(structured=True)["g"], a[:, 1])
@@ -556,7 +556,7 @@ def test_load_from_image(device, monkeypatch, channels, dtype):
     package.Image = types.SimpleNamespace(open=lambda path: FakeImage(a))
     monkeypatch.setitem(sys.modules, "PIL", package)
     tensor = spy.Tensor.load_from_image(device, "image.png")
-    assert tensor.shape == (4, 5) and tensor.dtype.name == ("float" if channels == 1 else "float%d" % channels)
+    assert tensor.shape == (4, 5) and tensor.dtype.full_name == ("float" if channels == 1 else "vector<float,%d>" % channels)
     np.testing.assert_allclose(tensor.to_numpy(), unit, rtol=1e-6)
     tensor = spy.Tensor.load_from_image(device, "image.png", flip_y=True, scale=2.0, offset=-1.0)
     np.testing.assert_allclose(tensor.to_numpy(), 2 * unit[::-1] - 1, rtol=1e-5, atol=1e-6)

@@ -153,7 +153,7 @@ def test_from_numpy_without_a_device(device):
                         (lambda: spy.Tensor.from_torch(tensor=np.ones(3)), "Tensor.from_torch: argument 'device': expected a Device, got None")):
         with pytest.raises(TypeError, match=words):
             call()
-    assert repr(spy.Tensor.zeros(device, (2,)).dtype) == 'func::BaseStruct(full_name="float")'
+    assert repr(spy.Tensor.zeros(device, (2,)).dtype) == 'refl::Type(full_name="float", kind=scalar, shape=[])'
 
 
 @pytest.mark.parametrize("use, words", [
