@@ -188,8 +188,6 @@ static PyObject *spyp_rand_float_make(PyTypeObject *type, PyObject *args, PyObje
     spyp_generator *g = spyp_generator_make(type, SPYP_RAND_FLOAT);
     if (g && spyp_random_parse(g, dim, seed, warmup, hash_seed, "rand_float") < 0) Py_CLEAR(g);
     if (!g) return NULL;
-    g->random.warmup = 0; // as in SlangPy, both have no effect here
-    g->random.raw_seed = false;
     g->low = low;
     g->high = high;
     return (PyObject *)g;
@@ -888,7 +886,7 @@ static PyMethodDef spyp_values_functions[] = {
       "wang_hash(dim=-1, seed=2640457667, warmup=0, hash_seed=True): an argument of random unsigned numbers." },
     { "rand_float", SPYP_FUNC(spyp_rand_float), METH_VARARGS | METH_KEYWORDS,
       "rand_float(min=0, max=1, dim=-1, seed=2640457667, warmup=0, hash_seed=True): random floats in [min, "
-      "max). As in SlangPy, warmup and hash_seed have no effect." },
+      "max)." },
     { "intRef", SPYP_FUNC(spyp_int_ref), METH_VARARGS | METH_KEYWORDS, "intRef(init_value=0): a ValueRef." },
     { "floatRef", SPYP_FUNC(spyp_float_ref), METH_VARARGS | METH_KEYWORDS,
       "floatRef(init_value=0.0): make a ValueRef of a float." },
