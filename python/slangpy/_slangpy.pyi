@@ -1063,7 +1063,7 @@ def wang_hash(dim: int = -1, seed: int = 2640457667, warmup: int = 0, hash_seed:
 def rand_float(
     min: float = 0, max: float = 1, dim: int = -1, seed: int = 2640457667, warmup: int = 0, hash_seed: bool = True
 ) -> Generator:
-    """Random floats in [min, max). As in SlangPy, warmup and hash_seed have no effect."""
+    """Random floats in [min, max)."""
 def intRef(init_value: int = 0) -> ValueRef:
     """A ValueRef."""
 def floatRef(init_value: float = 0.0) -> ValueRef:
