@@ -1016,10 +1016,12 @@ def test_training_loop(device, m):
         step()
     tracemalloc.start()
     gc.collect()
+    device.wait()  # what other tests let go is given back
     before, python = device.stats(), tracemalloc.get_traced_memory()[0]
     for _ in range(1000):
         step()
     gc.collect()
+    device.wait()
     after, grown = device.stats(), tracemalloc.get_traced_memory()[0] - python
     tracemalloc.stop()
     for name in "plans_built", "kernels_built", "driver_allocations", "pool_bytes", "used_bytes":
