@@ -27,6 +27,7 @@ static bool spyp_on_interrupt(void *user_data) {
     PyEval_RestoreThread(d->released);
     bool raised = PyErr_CheckSignals() < 0;
     if (raised) spyp_keep_heard(d);
+    spyp.interrupted = spyp.interrupted || raised;
     d->interrupted = d->interrupted || raised; // a running compilation is abandoned when the process ends
     d->released = PyEval_SaveThread();
     return raised;

@@ -3,6 +3,11 @@
 #include "objects/objects.h"
 #include "values/math_view.h"
 
+#ifdef __GLIBC__
+#include <stdlib.h>
+#include <unistd.h>
+#endif
+
 static PyObject *spyp_after_fork(PyObject *self, PyObject *ignored) {
     SPYP_UNUSED(self);
     SPYP_UNUSED(ignored);
@@ -10,10 +15,27 @@ static PyObject *spyp_after_fork(PyObject *self, PyObject *ignored) {
     Py_RETURN_NONE;
 }
 
+#ifdef __GLIBC__
+static void spyp_end_now(int status, void *ignored) {
+    SPYP_UNUSED(ignored);
+    (void)fflush(NULL);
+    _exit(status);
+}
+#endif
+
+// Lets the process end without the exit handlers that were registered before. Threads of a driver still compile or run abandoned work,
+// and would use what LLVM's handlers destroy: lavapipe ended such a process with a segmentation fault in one of two runs.
+static void spyp_end_without_handlers(void) {
+#ifdef __GLIBC__
+    (void)on_exit(spyp_end_now, NULL);
+#endif
+}
+
 static PyObject *spyp_at_exit(PyObject *self, PyObject *interrupted) {
     SPYP_UNUSED(self);
     spyp.exiting = true;
     spyp.leaving = interrupted == Py_True;
+    if (spyp.interrupted) spyp_end_without_handlers();
     Py_RETURN_NONE;
 }
 

@@ -61,6 +61,7 @@ typedef struct spyp_state {
     Py_ssize_t tracers; // the number of threads in which slangpy.fusion records calls instead of making them
     unsigned long fork_count;                           // forks between the first process and this one
     bool exiting, leaving; // exiting: the interpreter is ending. leaving: Ctrl-C ends it
+    bool interrupted;      // Ctrl-C has ended a wait, whose work may still run
 } spyp_state;
 extern spyp_state spyp;
 
