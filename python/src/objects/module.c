@@ -4,6 +4,7 @@
 #include "values/math_view.h"
 
 #ifdef __GLIBC__
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #endif
