@@ -1039,6 +1039,8 @@ SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkComma
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
                                         spyi_text *error);
 SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu);
+// Creates a timeline semaphore of value 0. `next` is the chain of further structs, or NULL.
+SPYI_FN VkResult spyi_vk_make_timeline(spyi_vk_gpu *gpu, const void *next, VkSemaphore *semaphore);
 // Records a barrier that makes the writes of the work in `commands` available to the host.
 SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands);
 
@@ -5847,11 +5849,12 @@ SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu) {
 
 // >>objects that live as long as the device
 
-static VkResult spyi_vk_make_timeline(spyi_vk_gpu *gpu, VkSemaphore *semaphore) {
+SPYI_FN VkResult spyi_vk_make_timeline(spyi_vk_gpu *gpu, const void *next, VkSemaphore *semaphore) {
     VkSemaphoreTypeCreateInfo type;
     VkSemaphoreCreateInfo info;
     SPYI_VK_ZERO(type);
     type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    type.pNext = next;
     type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
@@ -5879,9 +5882,9 @@ static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, uint32_t family, VkComma
 }
 
 SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *error) {
-    VkResult result = spyi_vk_make_timeline(gpu, &gpu->timeline);
+    VkResult result = spyi_vk_make_timeline(gpu, NULL, &gpu->timeline);
     uint32_t i;
-    if (result == VK_SUCCESS) result = spyi_vk_make_timeline(gpu, &gpu->lane);
+    if (result == VK_SUCCESS) result = spyi_vk_make_timeline(gpu, NULL, &gpu->lane);
     for (i = 0; i < SPYI_VK_BATCHES && result == VK_SUCCESS; i++) {
         result =
             spyi_vk_make_commands(gpu, gpu->queue_family, &gpu->batches[i].pool, &gpu->batches[i].commands);
@@ -6718,8 +6721,6 @@ static spy_status spyi_vk_export_memory(spyi_vk_gpu *gpu, uint64_t size_bytes, s
 
 static spy_status spyi_vk_export_semaphore(spyi_vk_gpu *gpu, uint64_t *semaphore, int *fd, spyi_text *error) {
     VkExportSemaphoreCreateInfo exported;
-    VkSemaphoreTypeCreateInfo type;
-    VkSemaphoreCreateInfo info;
     VkSemaphoreGetFdInfoKHR get;
     VkSemaphore made = VK_NULL_HANDLE;
     VkResult result;
@@ -6728,14 +6729,7 @@ static spy_status spyi_vk_export_semaphore(spyi_vk_gpu *gpu, uint64_t *semaphore
     SPYI_VK_ZERO(exported);
     exported.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO;
     exported.handleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
-    SPYI_VK_ZERO(type);
-    type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
-    type.pNext = &exported;
-    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
-    SPYI_VK_ZERO(info);
-    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
-    info.pNext = &type;
-    result = gpu->vk.vkCreateSemaphore(gpu->device, &info, NULL, &made);
+    result = spyi_vk_make_timeline(gpu, &exported, &made);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkCreateSemaphore", error);
     SPYI_VK_ZERO(get);
     get.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR;

@@ -700,6 +700,8 @@ SPYI_FN spy_status spyi_vk_queue_submit(spyi_vk_gpu *gpu, VkQueue queue, VkComma
                                         const spyi_vk_semaphores *waits, const spyi_vk_semaphores *signals,
                                         spyi_text *error);
 SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu);
+// Creates a timeline semaphore of value 0. `next` is the chain of further structs, or NULL.
+SPYI_FN VkResult spyi_vk_make_timeline(spyi_vk_gpu *gpu, const void *next, VkSemaphore *semaphore);
 // Records a barrier that makes the writes of the work in `commands` available to the host.
 SPYI_FN void spyi_vk_host_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands);
 

@@ -112,8 +112,6 @@ static spy_status spyi_vk_export_memory(spyi_vk_gpu *gpu, uint64_t size_bytes, s
 
 static spy_status spyi_vk_export_semaphore(spyi_vk_gpu *gpu, uint64_t *semaphore, int *fd, spyi_text *error) {
     VkExportSemaphoreCreateInfo exported;
-    VkSemaphoreTypeCreateInfo type;
-    VkSemaphoreCreateInfo info;
     VkSemaphoreGetFdInfoKHR get;
     VkSemaphore made = VK_NULL_HANDLE;
     VkResult result;
@@ -122,14 +120,7 @@ static spy_status spyi_vk_export_semaphore(spyi_vk_gpu *gpu, uint64_t *semaphore
     SPYI_VK_ZERO(exported);
     exported.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO;
     exported.handleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
-    SPYI_VK_ZERO(type);
-    type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
-    type.pNext = &exported;
-    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
-    SPYI_VK_ZERO(info);
-    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
-    info.pNext = &type;
-    result = gpu->vk.vkCreateSemaphore(gpu->device, &info, NULL, &made);
+    result = spyi_vk_make_timeline(gpu, &exported, &made);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkCreateSemaphore", error);
     SPYI_VK_ZERO(get);
     get.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR;

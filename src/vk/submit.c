@@ -243,11 +243,12 @@ SPYI_FN void spyi_vk_wait_idle(spyi_vk_gpu *gpu) {
 
 // >>objects that live as long as the device
 
-static VkResult spyi_vk_make_timeline(spyi_vk_gpu *gpu, VkSemaphore *semaphore) {
+SPYI_FN VkResult spyi_vk_make_timeline(spyi_vk_gpu *gpu, const void *next, VkSemaphore *semaphore) {
     VkSemaphoreTypeCreateInfo type;
     VkSemaphoreCreateInfo info;
     SPYI_VK_ZERO(type);
     type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    type.pNext = next;
     type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
@@ -275,9 +276,9 @@ static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, uint32_t family, VkComma
 }
 
 SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *error) {
-    VkResult result = spyi_vk_make_timeline(gpu, &gpu->timeline);
+    VkResult result = spyi_vk_make_timeline(gpu, NULL, &gpu->timeline);
     uint32_t i;
-    if (result == VK_SUCCESS) result = spyi_vk_make_timeline(gpu, &gpu->lane);
+    if (result == VK_SUCCESS) result = spyi_vk_make_timeline(gpu, NULL, &gpu->lane);
     for (i = 0; i < SPYI_VK_BATCHES && result == VK_SUCCESS; i++) {
         result =
             spyi_vk_make_commands(gpu, gpu->queue_family, &gpu->batches[i].pool, &gpu->batches[i].commands);
