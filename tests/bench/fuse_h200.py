@@ -13,6 +13,8 @@ import time
 
 import numpy as np
 
+from settle import settle
+
 N = 1 << int(os.environ.get("SPY_BENCH_LOG2", "26"))
 SIDE = 1 << (N.bit_length() - 1) // 2
 SOURCE = """
@@ -29,14 +31,8 @@ float same(float x) { return x; }
 
 
 def best(run, times=20):
-    """The least time of several runs, once they have settled. After some time without work, numpy's for instance, a GPU is at lower clocks, and
-    with Vulkan's work alone it comes back within seconds, not milliseconds: so it is kept busy until half a second brings nothing more."""
-    least, settled = run(), time.perf_counter()
-    while time.perf_counter() - settled < 0.5:
-        seconds = run()
-        if seconds < 0.98 * least:
-            settled = time.perf_counter()
-        least = min(least, seconds)
+    """The least time of several runs, once the GPU has settled."""
+    settle(run)
     return min(run() for _ in range(times))
 
 

@@ -35,19 +35,8 @@ if [ -n "${SANITIZER:-}" ]; then
         exit 2
     fi
 fi
+. tests/bench/carried.sh
 say() { echo "== $(printf %3d $SECONDS) s  $*"; }
-
-unpack() { # ARCHIVE FOLDER
-    mkdir -p "$2"
-    tar -C "$2" -xJf "$1" 2>/dev/null || python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$1" "$2"
-}
-
-loader() {
-    local f
-    if [[ $(ldconfig -p) == *libvulkan.so.1* ]]; then return; fi
-    for f in "$carry"/deb/*.deb; do dpkg -x "$f" / || return; done
-    ldconfig
-}
 
 # compile NAME SOURCE...: a program of the work folder, with the carried headers before any of the machine's own.
 flags=(-std=c11 -O2 -g -DNDEBUG -I"$top" -I"$top/tests/common" -isystem "$carry/include")
@@ -79,22 +68,8 @@ compile_all() {
         compile "gpu/$name" "tests/gpu/$name.c" ${helpers[@]+"${helpers[@]}"} "$work/implementation.o" -lcmocka &
     done
     wait
-    (cd "$top/python" && SLANGPY_CFLAGS="-isystem $carry/include" python3 -W ignore setup.py -q build_ext --inplace) 2>&1 | tail -5
+    build_extension
     [ -x "$work/bench/bench" ] && [ -x "$work/bench/raw_vk" ] && [ -x "$work/bench/raw_cuda" ]
-}
-
-# The library's own search knows toolkits and Python's folders; here any copy with its built-ins will do.
-find_nvrtc() {
-    local f
-    if [ -n "${SLANGPY_NVRTC_LIBRARY:-}" ]; then return; fi
-    if [ -e "$carry/nvrtc.tar.xz" ]; then unpack "$carry/nvrtc.tar.xz" "$work/nvrtc"; fi
-    for f in "$work"/nvrtc/libnvrtc.so.1? $(find / -xdev -name 'libnvrtc.so.1[23]' 2>/dev/null); do
-        if ls "$(dirname "$f")"/libnvrtc-builtins.so.* >/dev/null 2>&1; then
-            export SLANGPY_NVRTC_LIBRARY=$f
-            break
-        fi
-    done
-    echo "NVRTC: ${SLANGPY_NVRTC_LIBRARY:-none found}"
 }
 
 # run_test NAME END: one test within the seconds up to END. What it said is left in NAME.txt, what is to be told in NAME.report.
@@ -163,13 +138,13 @@ main() {
     python3 -c 'import sys, torch; print("python", sys.version.split()[0], "torch", torch.__version__)'
     if [ "$backend" = cuda ]; then
         export SPY_TEST_BACKEND=cuda
-        find_nvrtc
+        use_nvrtc
+        echo "NVRTC: ${SLANGPY_NVRTC_LIBRARY:-none found}"
     else
         say "loader"
-        loader
+        install_loader
     fi
-    unpack "$carry/slang.tar.xz" "$work/slang"
-    export SLANGPY_SLANG_LIBRARY=$work/slang/libslang-compiler.so
+    use_slang
     if [ -e "$carry/rival.tar.xz" ]; then
         unpack "$carry/rival.tar.xz" "$work/rival"
         export SLANGPY_RIVAL=$work/rival
@@ -181,11 +156,7 @@ main() {
     fi
     say "device"
     if [ "$backend" = cuda ]; then "$work/bench/raw_cuda" --quick; fi
-    local icd=/usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json
-    if [ "$backend" != cuda ] && { ! "$work/bench/raw_vk" --quick | tee "$work/probe.txt" || grep -q '^device: llvmpipe' "$work/probe.txt"; } && [ -e $icd ]; then
-        export VK_DRIVER_FILES=$icd
-        export VK_ICD_FILENAMES=$VK_DRIVER_FILES # the name that older loaders know
-        export __EGL_VENDOR_LIBRARY_FILENAMES=/usr/local/nvidia/share/glvnd/egl_vendor.d/10_nvidia.json
+    if [ "$backend" != cuda ] && { ! "$work/bench/raw_vk" --quick | tee "$work/probe.txt" || grep -q '^device: llvmpipe' "$work/probe.txt"; } && use_nvidia_icd; then
         say "again with VK_DRIVER_FILES"
         "$work/bench/raw_vk" --quick
     fi

@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+from settle import settle
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 POISON = 77
 OUTPUTS = 16
@@ -369,18 +371,16 @@ def run_slangpy(quick):
         t.copy_from_numpy(np.full_like(array, POISON))
 
     def warm(function):
-        """Calls until half a second brings no shorter time: an idle GPU raises its clocks late (bench.c's settle), and lets them fall while the CPU
-        checks results."""
-        least, settled = float("inf"), time.perf_counter()
-        while not quick and time.perf_counter() - settled < 0.5:
+        """Keeps the GPU busy until it has settled: it lets its clocks fall while the CPU checks results."""
+        def calls():
             start = time.perf_counter()
             for _ in range(20):
                 function()
             device.wait()
-            now = time.perf_counter()
-            if now - start < 0.98 * least:
-                settled = now
-            least = min(least, now - start)
+            return time.perf_counter() - start
+
+        if not quick:
+            settle(calls)
 
     def wall(function):
         """seconds a call, of some in a row and a wait"""

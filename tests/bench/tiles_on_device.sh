@@ -14,6 +14,7 @@ work=$top/build/tiles_work
 cc=${CC:-gcc}
 mkdir -p "$OUT" "$work/lib"
 rm -f "$OUT"/tiles_*.json
+. tests/bench/carried.sh
 say() { echo "== $(printf %3d $SECONDS) s  $*"; }
 
 # name, a sed command on slangpy.h, what it is
@@ -25,30 +26,13 @@ declare -A variants=(
     [scalars]='s/{ "spv",    false, "uint",    4,    false, false, true,  true,  true, /{ "spv",    false, "uint",    4,    false, false, true,  true,  false, /' # before: vectors of scalars
 )
 
-unpack() { # ARCHIVE FOLDER
-    mkdir -p "$2"
-    tar -C "$2" -xJf "$1" 2>/dev/null || python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$1" "$2"
-}
-
 say "machine"
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
-if [[ $(ldconfig -p) != *libvulkan.so.1* ]]; then
-    for f in "$carry"/deb/*.deb; do dpkg -x "$f" /; done
-    ldconfig
-fi
-unpack "$carry/slang.tar.xz" "$work/slang"
-export SLANGPY_SLANG_LIBRARY=$work/slang/libslang-compiler.so SLANGPY_CACHE=off
-if [ -e "$carry/nvrtc.tar.xz" ]; then unpack "$carry/nvrtc.tar.xz" "$work/nvrtc"; fi
-for f in "$work"/nvrtc/libnvrtc.so.1? $(find / -xdev -name 'libnvrtc.so.1[23]' 2>/dev/null); do
-    if ls "$(dirname "$f")"/libnvrtc-builtins.so.* >/dev/null 2>&1; then
-        export SLANGPY_NVRTC_LIBRARY=$f
-        break
-    fi
-done
-icd=/usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json
-if [ -e $icd ]; then
-    export VK_DRIVER_FILES=$icd VK_ICD_FILENAMES=$icd __EGL_VENDOR_LIBRARY_FILENAMES=/usr/local/nvidia/share/glvnd/egl_vendor.d/10_nvidia.json
-fi
+install_loader
+use_slang
+export SLANGPY_CACHE=off
+use_nvrtc
+use_nvidia_icd
 
 say "compile"
 build() { # VARIANT
@@ -67,7 +51,7 @@ build() { # VARIANT
 names=(plain)
 if [ "${ROWS_ONLY:-0}" != 1 ]; then names=("${!variants[@]}"); fi
 for v in "${names[@]}"; do build "$v" >"$work/$v.txt" 2>&1 & done
-(cd python && SLANGPY_CFLAGS="-O1 -isystem $carry/include" python3 -W ignore setup.py -q build_ext --inplace >"$work/python.txt" 2>&1) &
+build_extension -O1 >"$work/python.txt" &
 wait
 cat "$work"/*.txt | grep -E "error|nothing" | head -20
 

@@ -9,38 +9,22 @@ SECONDS=0
 top=$PWD carry=$PWD/.carry work=$PWD/build/on_device_work
 export OUT=${OUT:-$top/build/on_device}
 mkdir -p "$OUT" "$work"
+. tests/bench/carried.sh
 say() { echo "== $(printf %3d $SECONDS) s  $*"; }
-
-unpack() { # ARCHIVE FOLDER
-    if [ -e "$2/unpacked" ]; then return; fi
-    mkdir -p "$2"
-    { tar -C "$2" -xJf "$1" 2>/dev/null || python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$1" "$2"; } && touch "$2/unpacked"
-}
 
 main() {
     say machine
     nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
     python3 -c 'import sys, torch; print("python", sys.version.split()[0], "torch", torch.__version__)'
-    if [[ $(ldconfig -p) != *libvulkan.so.1* ]]; then
-        for f in "$carry"/deb/*.deb; do dpkg -x "$f" /; done
-        ldconfig
-    fi
-    local icd=/usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json
-    if [ -e $icd ]; then
-        export VK_DRIVER_FILES=$icd VK_ICD_FILENAMES=$icd
-        export __EGL_VENDOR_LIBRARY_FILENAMES=/usr/local/nvidia/share/glvnd/egl_vendor.d/10_nvidia.json
-    fi
-    unpack "$carry/slang.tar.xz" "$work/slang" &
+    install_loader
+    use_nvidia_icd
+    use_slang &
     unpack "$carry/rival.tar.xz" "$work/rival" &
-    if [ -e "$carry/nvrtc.tar.xz" ]; then unpack "$carry/nvrtc.tar.xz" "$work/nvrtc" & fi
-    (cd python && SLANGPY_CFLAGS="-isystem $carry/include -O1" python3 -W ignore setup.py -q build_ext --inplace) 2>&1 | tail -5
+    build_extension -O1
     wait
-    export SLANGPY_SLANG_LIBRARY=$work/slang/libslang-compiler.so SLANGPY_CACHE=off SLANGPY_RIVAL=$work/rival
-    for f in "$work"/nvrtc/libnvrtc.so.1? $(find / -xdev -name 'libnvrtc.so.1[23]' 2>/dev/null); do
-        if [ -z "${SLANGPY_NVRTC_LIBRARY:-}" ] && ls "$(dirname "$f")"/libnvrtc-builtins.so.* >/dev/null 2>&1; then
-            export SLANGPY_NVRTC_LIBRARY=$f
-        fi
-    done
+    use_slang
+    export SLANGPY_CACHE=off SLANGPY_RIVAL=$work/rival
+    use_nvrtc
     if [ -z "${CUDA_PATH:-}" ]; then # where SlangPy's Slang looks for CUDA's headers
         for f in /usr/local/cuda/include/cuda_fp16.h $(find / -xdev -name cuda_fp16.h 2>/dev/null); do
             if [ -z "${CUDA_PATH:-}" ] && [ -e "$f" ]; then CUDA_PATH=$(dirname "$(dirname "$f")") && export CUDA_PATH; fi

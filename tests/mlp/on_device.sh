@@ -9,25 +9,17 @@ SECONDS=0
 top=$PWD carry=$PWD/.carry work=$PWD/build/on_device_work limit=${LIMIT:-115}
 OUT=${OUT:-$top/build/on_device}
 words=" ${*:-build check gradients start time engine} "
-mkdir -p "$OUT" "$work/lib"
+mkdir -p "$OUT" "$work"
+. tests/bench/carried.sh
 left() { echo $((limit - SECONDS)); }
 at_most() { echo $(($1 < limit - SECONDS ? $1 : limit - SECONDS)); } # so that one part that hangs leaves time for the others
 
 if [[ $words == *" build "* ]]; then
-    tar -C "$work/lib" -xJf "$carry/slang.tar.xz" 2>/dev/null ||
-        python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$carry/slang.tar.xz" "$work/lib"
-    (cd python && SLANGPY_CFLAGS="-isystem $carry/include -O1" python3 -W ignore setup.py -q build_ext --inplace) 2>&1 | tail -5
+    build_extension -O1
     echo "== $SECONDS s: built"
 fi
-for f in "$work"/lib/libslang-compiler.so $(find "$work/lib" -name 'libslang-compiler.so*'); do
-    if [ -e "$f" ]; then export SLANGPY_SLANG_LIBRARY=$f && break; fi
-done
-if [ -e "$carry/nvrtc.tar.xz" ]; then mkdir -p "$work/nvrtc" && tar -C "$work/nvrtc" -xJf "$carry/nvrtc.tar.xz"; fi
-if [ -z "${SLANGPY_NVRTC_LIBRARY:-}" ]; then
-    for f in "$work"/nvrtc/libnvrtc.so.1? $(find / -xdev -name 'libnvrtc.so.1[23]' 2>/dev/null); do
-        if ls "$(dirname "$f")"/libnvrtc-builtins.so.* >/dev/null 2>&1; then export SLANGPY_NVRTC_LIBRARY=$f && break; fi
-    done
-fi
+use_slang
+use_nvrtc
 export PYTHONPATH=$top/python SLANGPY_CACHE=off
 {
     if [[ $words == *" check "* ]]; then timeout -k 5 "$(at_most 85)" python3 tests/mlp/calls.py check --jobs "${JOBS:-14}" --seconds 75 || true; fi
@@ -35,15 +27,8 @@ export PYTHONPATH=$top/python SLANGPY_CACHE=off
     if [[ $words == *" start "* ]]; then timeout -k 5 "$(left)" python3 tests/mlp/calls.py start || true; fi
     if [[ $words == *" time "* ]]; then timeout -k 5 "$(left)" python3 tests/mlp/calls.py time --seconds "${TIME_SECONDS:-45}" || true; fi
     if [[ $words == *" vulkan "* ]]; then
-        if [[ $(ldconfig -p) != *libvulkan.so.1* ]]; then
-            for f in "$carry"/deb/*.deb; do dpkg -x "$f" /; done
-            ldconfig
-        fi
-        icd=/usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json
-        if [ -e $icd ]; then
-            export VK_DRIVER_FILES=$icd VK_ICD_FILENAMES=$icd
-            export __EGL_VENDOR_LIBRARY_FILENAMES=/usr/local/nvidia/share/glvnd/egl_vendor.d/10_nvidia.json
-        fi
+        install_loader
+        use_nvidia_icd
         timeout -k 5 "$(left)" python3 tests/mlp/batch_engine.py vulkan --seconds "${CHECK_SECONDS:-75}" || true
     fi
     if [[ $words == *" engine "* ]]; then timeout -k 5 "$(left)" python3 tests/mlp/batch_engine.py time check --seconds 30 || true; fi
