@@ -164,11 +164,11 @@ class Module(_ByName):
     def find_function(self, name: str) -> Function | None:
         """The function of that name, or None."""
     def require_function(self, name: str) -> Function:
-        """The function of that name; raises ValueError if there is none."""
+        """Returns the function of that name; raises a ValueError if the module has no such function."""
     def find_struct(self, name: str) -> Struct | None:
         """The type of that name, or None."""
     def require_struct(self, name: str) -> Struct:
-        """The type of that name; raises ValueError if there is none."""
+        """Returns the type of that name; raises a ValueError if the module has no such type."""
     def find_function_in_struct(self, struct: Struct | str, name: str) -> Function | None:
         """The method of a type, which is given as a type or by name; None if the type has none of that name."""
     def on_hot_reload(self) -> None:
@@ -1114,13 +1114,13 @@ class ProgramLayout(BaseReflectionObject):
     def find_type_by_name(self, name: str) -> TypeReflection | None:
         """A TypeReflection: 'float3', 'ns::Grid<float, 4>', 'Circle[8]'; None if there is no such type."""
     def require_type_by_name(self, name: str, /) -> TypeReflection:
-        """Returns what find_type_by_name() finds; raises a LookupError with similar names if there is none."""
+        """Returns the type that find_type_by_name() finds; raises a LookupError with similar names if no type has that name."""
     def find_function_by_name(self, name: str) -> FunctionReflection | None:
         """A FunctionReflection, the first of the overloads: 'f', 'ns::f', 'Circle::area', without generic arguments; None if
         there is no such function.
         """
     def require_function_by_name(self, name: str, /) -> FunctionReflection:
-        """Returns what find_function_by_name() finds; raises a ValueError if there is none."""
+        """Returns the function that find_function_by_name() finds; raises a ValueError if no function has that name."""
     def find_function_by_name_in_type(self, type: _ReflectedType, name: str) -> FunctionReflection | None:
         """Returns the method of a type with that name, or its constructor for '$init'; None if the type has none."""
     def get_type_layout(self, type: _ReflectedType) -> TypeLayoutReflection:

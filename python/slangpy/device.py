@@ -174,7 +174,7 @@ class _Unraisable:
 
 
 def _given(kind, first, desc):
-    """Returns the description that a method was given, as `desc` or as its first argument, an object or a dict; None if there is none."""
+    """Returns the description that a method was given, as `desc` or as its first argument, an object or a dict; None if the method got neither."""
     value = first if isinstance(first, (kind, dict)) else desc
     return value if value is None or isinstance(value, kind) else kind(value)
 

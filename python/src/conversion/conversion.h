@@ -189,7 +189,7 @@ PyObject *spyp_find_named(spyp_function *function, Py_ssize_t position, PyObject
 int spyp_check_parameters(spyp_function *function, PyObject *dict, const char *what);
 
 // >>references.c: generators, references and packed arguments
-const spyp_converter *spyp_values_converter(PyObject *object); // NULL means that the object's class is none of this file's
+const spyp_converter *spyp_values_converter(PyObject *object); // NULL if this file does not convert the object's class
 // Converts a value that comes back after the call, and describes it in *part. Numbers and arrays of numbers
 // come back as new values, dicts field by field; other values are changed in place.
 int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part *part);
@@ -280,7 +280,7 @@ PyObject *spyp_lease_make(spyp_device *device, void *stream, PyObject *object);
 // Ends a lease. The device uses the memory again after the work that is in the lease's stream. Takes over the
 // reference.
 void spyp_lease_end(PyObject *lease);
-// Returns a tensor as an array of the library whose arrays the call got, or as it is if there is none. Takes over the reference. Call it
+// Returns a tensor as an array of the library whose arrays the call got; if the call got no such array, returns the tensor itself. Takes over the reference. Call it
 // outside the device.
 PyObject *spyp_foreign_give(const spyp_call *call, PyObject *tensor);
 // Returns the export of spyp_export_result() as an array of the library, or NULL with an exception set. Call it outside the device.

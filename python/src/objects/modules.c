@@ -958,11 +958,11 @@ static PyMethodDef spyp_module_methods_table[] = {
     { "load_from_module", SPYP_FUNC(spyp_module_load_module), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
       "load_from_module(device, module, options={}, link=[]): make a Module of a SlangModule, with further modules linked to it." },
     { "find_function", SPYP_FUNC(spyp_module_find_function_by_name), METH_FASTCALL | METH_KEYWORDS, "find_function(name): the function of that name, or None." },
-    { "require_function", SPYP_FUNC(spyp_module_require_function_by_name), METH_FASTCALL | METH_KEYWORDS, "require_function(name): the "
-        "function of that name; raises ValueError if there is none." },
+    { "require_function", SPYP_FUNC(spyp_module_require_function_by_name), METH_FASTCALL | METH_KEYWORDS, "require_function(name): returns "
+        "the function of that name; raises a ValueError if the module has no such function." },
     { "find_struct", SPYP_FUNC(spyp_module_find_struct_by_name), METH_FASTCALL | METH_KEYWORDS, "find_struct(name): the type of that name, or None." },
-    { "require_struct", SPYP_FUNC(spyp_module_require_struct_by_name), METH_FASTCALL | METH_KEYWORDS, "require_struct(name): the type "
-        "of that name; raises ValueError if there is none." },
+    { "require_struct", SPYP_FUNC(spyp_module_require_struct_by_name), METH_FASTCALL | METH_KEYWORDS, "require_struct(name): returns the "
+        "type of that name; raises a ValueError if the module has no such type." },
     { "find_function_in_struct", SPYP_FUNC(spyp_module_find_in_struct), METH_VARARGS | METH_KEYWORDS, "find_function_in_struct(struct, name): the "
         "method of a type, which is given as a type or by name; None if the type has none of that name." },
     { "on_hot_reload", spyp_module_on_hot_reload, METH_NOARGS, "on_hot_reload(): forget the functions and types that were looked up." },

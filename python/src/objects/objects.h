@@ -15,7 +15,7 @@ int spyp_function_ready(PyObject *module);
 // >>modules.c, names.c
 // Returns type_conformances as a tuple of str, or NULL with an exception set.
 PyObject *spyp_conformances_parse(PyObject *items, const char *where);
-// Returns the function, type or constant of a name as a new reference. NULL without an exception means that there is none.
+// Returns the function, type or constant of a name as a new reference. NULL without an exception means that the module has nothing of that name.
 PyObject *spyp_module_find(spyp_module *module, PyObject *name);
 // Returns the device's empty module, for built-in types, as a new reference.
 spyp_module *spyp_module_default(spyp_device *device);
