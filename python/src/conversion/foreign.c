@@ -422,13 +422,28 @@ static int spyp_borrow_imports(spyp_call *call, spyp_device *d) {
 
 // >>asking an array
 
-// Raises a TypeError with the text of the exception that a library has raised for an array.
-static int spyp_unsupported_by(void) {
+// Raises a TypeError for an array whose library has raised an exception: with the array's layout if that is a sparse one of torch, else with
+// the first line of the exception's text, because torch puts a trace of C++ functions behind it.
+static int spyp_unsupported_by(PyObject *object) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
-    if (value) PyErr_Format(PyExc_TypeError, "Unsupported type: %S", value);
-    else PyErr_SetString(PyExc_TypeError, "Unsupported type: its library cannot give it");
+    PyObject *layout = PyObject_GetAttrString(object, "layout"), *name = layout ? PyObject_Str(layout) : NULL;
+    const char *words = name ? spyp_utf8(name) : NULL;
+    PyErr_Clear();
+    if (words && strstr(words, "sparse")) {
+        PyErr_Format(PyExc_TypeError, "Unsupported type: a tensor of layout %U; expected one of layout torch.strided, such as x.to_dense() gives", name);
+    } else {
+        PyObject *text = value ? PyObject_Str(value) : NULL, *lines = text ? PyUnicode_Splitlines(text, 0) : NULL;
+        PyObject *first = lines && PyList_Size(lines) > 0 ? PyList_GetItem(lines, 0) : NULL;
+        PyErr_Clear();
+        if (first) PyErr_Format(PyExc_TypeError, "Unsupported type: %U", first);
+        else PyErr_SetString(PyExc_TypeError, "Unsupported type: its library cannot give it");
+        Py_XDECREF(lines);
+        Py_XDECREF(text);
+    }
+    Py_XDECREF(name);
+    Py_XDECREF(layout);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(trace);
@@ -556,7 +571,7 @@ static inline int spyp_see_array(spyp_call *call, PyObject *object, spyp_seen_ar
     if (spyp_find_producer(Py_TYPE(object), &p) < 0) return -1;
     if (SPYP_UNLIKELY(!p.api)) return spyp_see_by_attributes(call, &p, object, seen);
     if (p.requires_grad && spyp_wants_gradient(&p, object) < 0) return -1;
-    if (p.api->view(object, &t) != 0) return spyp_unsupported_by();
+    if (p.api->view(object, &t) != 0) return spyp_unsupported_by(object);
     if (t.device.type != SPYP_DL_CUDA) {
         call->host_torch = call->host_torch || p.requires_grad;
         return 0;
