@@ -18,11 +18,26 @@ SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu) {
     return gpu->draws ? work | draw : work;
 }
 
+// Records a barrier for kernels alone. After it transfers still need a barrier of their own.
+static SPYI_VK_HOT void spyi_vk_kernel_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
+    VkMemoryBarrier barrier;
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    barrier.pNext = NULL;
+    barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+    gpu->vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                                 VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+    gpu->base.stats.barriers++;
+    gpu->transfers_wait = true;
+}
+
 // Records a barrier. Earlier work is the work in this command buffer and all work before it on the queue. The
 // source stages include the reading of group counts, because that comes before a dispatch's shader.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts) {
     const VkPipelineStageFlags stages = spyi_vk_stages(gpu);
     VkPipelineStageFlags after = stages;
+    // An engine may execute its command buffers later than the next batch, for which the barrier then is none.
+    gpu->transferred = gpu->transfers_wait = gpu->external != VK_NULL_HANDLE;
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.pNext = NULL;
@@ -36,6 +51,11 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
     }
     gpu->vk.vkCmdPipelineBarrier(commands, stages, after, 0, 1, &barrier, 0, NULL, 0, NULL);
     gpu->base.stats.barriers++;
+}
+
+SPYI_FN void spyi_vk_before_transfer(spyi_vk_gpu *gpu, bool barrier) {
+    if (barrier || gpu->transfers_wait) spyi_vk_barrier(gpu, gpu->commands, false);
+    gpu->transferred = true;
 }
 
 // Adds the stages and accesses of a use of an image; the writes alone if `first`, as reads need no flush.
@@ -110,11 +130,10 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_befo
 
 // Begins the open batch in its slot, or, during a recording, takes the engine's command buffer. Ends an open pass.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
-    spyi_vk_batch *batch = &gpu->batches[gpu->base.open % SPYI_VK_BATCHES];
+    spyi_vk_batch *batch;
     VkCommandBufferBeginInfo info;
     VkResult result;
     spy_status status;
-    uint32_t i;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     spyi_vk_end_pass(gpu);
     if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
@@ -125,11 +144,8 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
         gpu->bound = NULL;
         return SPY_OK;
     }
-    status = spyi_vk_wait_own(gpu, batch->number, UINT64_MAX, error);
+    status = spyi_vk_take_slot(gpu, &batch, error);
     if (status != SPY_OK) return status;
-    for (i = 0; i < SPYI_VK_BATCHES; i++) {
-        if (gpu->batches[i].number <= gpu->finished) spyi_vk_return_pages(gpu, &gpu->batches[i].pages);
-    }
     result = gpu->vk.vkResetCommandPool(gpu->device, batch->pool, 0);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkResetCommandPool", error);
     SPYI_VK_ZERO(info);
@@ -327,7 +343,12 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
     commands = gpu->commands;
     if (!SPYI_LIKELY(work->before.transition_count == 0))
         spyi_vk_before(gpu, commands, &work->before, dispatch->indirect != 0);
-    else if (work->before.barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
+    else if (work->before.barrier) {
+        if (SPYI_LIKELY(!gpu->transferred && !gpu->draws && gpu->external == VK_NULL_HANDLE &&
+                        dispatch->indirect == 0))
+            spyi_vk_kernel_barrier(gpu, commands);
+        else spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
+    }
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
@@ -355,7 +376,7 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
     VkBufferCopy region;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    spyi_vk_before_transfer(gpu, barrier);
     region.srcOffset = from_offset;
     region.dstOffset = to_offset;
     region.size = size;
@@ -375,7 +396,7 @@ SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_work *work, spyi_text
     const spyi_fill_work *fill = (const spyi_fill_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (work->before.barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    spyi_vk_before_transfer(gpu, work->before.barrier);
     gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)fill->to->handle, fill->offset, fill->size,
                             fill->pattern);
     return spyi_vk_recorded(gpu, false, error);
