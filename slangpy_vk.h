@@ -380,8 +380,11 @@ typedef struct spyi_vk_functions {
 #define SPYI_VK_STAGING_SIZE ((size_t)16 << 20) // the most bytes of a staging buffer
 #define SPYI_VK_STAGING_COUNT 4u // half of the staging buffers are the GPU's, half the copy team's
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least 32
-#define SPYI_VK_RECENT 8u        // the number of kernels of a batch that are named when the device is lost
-#define SPYI_VK_LABELS 8u        // the number of open debug labels that are shown; deeper ones are left out
+#define SPYI_VK_MOST_CHANGES                                                                                 \
+    8u // after so many changes a kernel's block is not compared with the last one any more
+#define SPYI_VK_MAX_PUSHED 256u // blocks up to this size are compared with the last one
+#define SPYI_VK_RECENT 8u       // the number of kernels of a batch that are named when the device is lost
+#define SPYI_VK_LABELS 8u       // the number of open debug labels that are shown; deeper ones are left out
 #define SPYI_VK_WRITTEN 32u // the number of targets after which a pass waits for earlier passes in any case
 #define SPYI_VK_SEMAPHORES 16u // the most semaphores of an engine in one submission
 
@@ -783,6 +786,10 @@ typedef struct spyi_vk_gpu {
                             // before draws
     bool dynamic_rendering; // the device has dynamic rendering; otherwise spyi_vk_render_pass is used
     spyi_vk_kernel *bound;  // the kernel whose pipeline is bound in `commands`
+    // The push constants of `bound` in `commands`, of which there are pushed_size bytes; 0: not known.
+    uint32_t pushed_size,
+        pushed_changes; // pushed_changes: how often they have changed since the pipeline was bound
+    uint8_t pushed[SPYI_VK_MAX_PUSHED];
     // `transferred`: transfers (copies, fills, clears) were recorded since the last barrier that waits for transfers.
     // `transfers_wait`: the last barrier was for kernels alone, so that the next transfer needs a barrier first.
     bool transferred, transfers_wait;
@@ -3754,14 +3761,30 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, VkCommandBuf
     return SPY_OK;
 }
 
+// Pushes a kernel's block, unless the command buffer has it from the last call. The kernel is bound, and its block is its push
+// constants. Where the blocks of several calls have differed, the next ones are not compared.
+static SPYI_VK_HOT void spyi_vk_push_constants(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                               const spyi_vk_kernel *kernel, const void *block) {
+    const uint32_t size = kernel->push_size;
+    if (gpu->pushed_size == size) {
+        if (memcmp(gpu->pushed, block, size) == 0) return;
+        gpu->pushed_size = 0;
+        gpu->pushed_changes++;
+    }
+    if (gpu->pushed_changes < SPYI_VK_MOST_CHANGES && size <= SPYI_VK_MAX_PUSHED) {
+        memcpy(gpu->pushed, block, size);
+        gpu->pushed_size = size;
+    }
+    gpu->vk.vkCmdPushConstants(commands, kernel->layout, kernel->stages, 0, size, block);
+}
+
 static SPYI_VK_HOT spy_status spyi_vk_push(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                            const spyi_vk_kernel *kernel, const void *block,
                                            const spyi_binding *bindings, const spyi_uniform *uniforms,
                                            spyi_text *error) {
     spy_status status = SPY_OK;
     if (SPYI_LIKELY(kernel->push_size == kernel->base.block_size && !kernel->block_by_address)) {
-        if (kernel->push_size > 0)
-            gpu->vk.vkCmdPushConstants(commands, kernel->layout, kernel->stages, 0, kernel->push_size, block);
+        if (kernel->push_size > 0) spyi_vk_push_constants(gpu, commands, kernel, block);
     } else {
         status = spyi_vk_push_block(gpu, commands, kernel, block, error);
         if (status != SPY_OK) return status;
@@ -3782,7 +3805,10 @@ SPYI_FN spy_status spyi_vk_push_inputs(spyi_vk_gpu *gpu, VkCommandBuffer command
                                        const spyi_vk_kernel *kernel, const void *block,
                                        const spyi_binding *bindings, const spyi_uniform *uniforms,
                                        spyi_text *error) {
-    return spyi_vk_push(gpu, commands, kernel, block, bindings, uniforms, error);
+    gpu->pushed_size = 0; // those of gpu->bound are overwritten
+    const spy_status status = spyi_vk_push(gpu, commands, kernel, block, bindings, uniforms, error);
+    gpu->pushed_size = 0;
+    return status;
 }
 
 SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
@@ -3807,6 +3833,7 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
+        gpu->pushed_size = gpu->pushed_changes = 0;
     }
     status =
         spyi_vk_push(gpu, commands, kernel, dispatch->block, dispatch->bindings, dispatch->uniforms, error);

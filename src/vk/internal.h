@@ -41,8 +41,11 @@
 #define SPYI_VK_STAGING_SIZE ((size_t)16 << 20) // the most bytes of a staging buffer
 #define SPYI_VK_STAGING_COUNT 4u // half of the staging buffers are the GPU's, half the copy team's
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least 32
-#define SPYI_VK_RECENT 8u        // the number of kernels of a batch that are named when the device is lost
-#define SPYI_VK_LABELS 8u        // the number of open debug labels that are shown; deeper ones are left out
+#define SPYI_VK_MOST_CHANGES                                                                                 \
+    8u // after so many changes a kernel's block is not compared with the last one any more
+#define SPYI_VK_MAX_PUSHED 256u // blocks up to this size are compared with the last one
+#define SPYI_VK_RECENT 8u       // the number of kernels of a batch that are named when the device is lost
+#define SPYI_VK_LABELS 8u       // the number of open debug labels that are shown; deeper ones are left out
 #define SPYI_VK_WRITTEN 32u // the number of targets after which a pass waits for earlier passes in any case
 #define SPYI_VK_SEMAPHORES 16u // the most semaphores of an engine in one submission
 
@@ -444,6 +447,10 @@ typedef struct spyi_vk_gpu {
                             // before draws
     bool dynamic_rendering; // the device has dynamic rendering; otherwise spyi_vk_render_pass is used
     spyi_vk_kernel *bound;  // the kernel whose pipeline is bound in `commands`
+    // The push constants of `bound` in `commands`, of which there are pushed_size bytes; 0: not known.
+    uint32_t pushed_size,
+        pushed_changes; // pushed_changes: how often they have changed since the pipeline was bound
+    uint8_t pushed[SPYI_VK_MAX_PUSHED];
     // `transferred`: transfers (copies, fills, clears) were recorded since the last barrier that waits for transfers.
     // `transfers_wait`: the last barrier was for kernels alone, so that the next transfer needs a barrier first.
     bool transferred, transfers_wait;

@@ -299,14 +299,30 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, VkCommandBuf
     return SPY_OK;
 }
 
+// Pushes a kernel's block, unless the command buffer has it from the last call. The kernel is bound, and its block is its push
+// constants. Where the blocks of several calls have differed, the next ones are not compared.
+static SPYI_VK_HOT void spyi_vk_push_constants(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                               const spyi_vk_kernel *kernel, const void *block) {
+    const uint32_t size = kernel->push_size;
+    if (gpu->pushed_size == size) {
+        if (memcmp(gpu->pushed, block, size) == 0) return;
+        gpu->pushed_size = 0;
+        gpu->pushed_changes++;
+    }
+    if (gpu->pushed_changes < SPYI_VK_MOST_CHANGES && size <= SPYI_VK_MAX_PUSHED) {
+        memcpy(gpu->pushed, block, size);
+        gpu->pushed_size = size;
+    }
+    gpu->vk.vkCmdPushConstants(commands, kernel->layout, kernel->stages, 0, size, block);
+}
+
 static SPYI_VK_HOT spy_status spyi_vk_push(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                            const spyi_vk_kernel *kernel, const void *block,
                                            const spyi_binding *bindings, const spyi_uniform *uniforms,
                                            spyi_text *error) {
     spy_status status = SPY_OK;
     if (SPYI_LIKELY(kernel->push_size == kernel->base.block_size && !kernel->block_by_address)) {
-        if (kernel->push_size > 0)
-            gpu->vk.vkCmdPushConstants(commands, kernel->layout, kernel->stages, 0, kernel->push_size, block);
+        if (kernel->push_size > 0) spyi_vk_push_constants(gpu, commands, kernel, block);
     } else {
         status = spyi_vk_push_block(gpu, commands, kernel, block, error);
         if (status != SPY_OK) return status;
@@ -327,7 +343,10 @@ SPYI_FN spy_status spyi_vk_push_inputs(spyi_vk_gpu *gpu, VkCommandBuffer command
                                        const spyi_vk_kernel *kernel, const void *block,
                                        const spyi_binding *bindings, const spyi_uniform *uniforms,
                                        spyi_text *error) {
-    return spyi_vk_push(gpu, commands, kernel, block, bindings, uniforms, error);
+    gpu->pushed_size = 0; // those of gpu->bound are overwritten
+    const spy_status status = spyi_vk_push(gpu, commands, kernel, block, bindings, uniforms, error);
+    gpu->pushed_size = 0;
+    return status;
 }
 
 SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
@@ -352,6 +371,7 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
+        gpu->pushed_size = gpu->pushed_changes = 0;
     }
     status =
         spyi_vk_push(gpu, commands, kernel, dispatch->block, dispatch->bindings, dispatch->uniforms, error);

@@ -163,14 +163,14 @@ static void measure(world *w, const char *name, void (*row)(world *, size_t), bo
     long long allocated = allocations_made;
     uint64_t submits = spy_get_device_stats(w->device).submits;
     standin.busy = !waits;
-    standin.barriers = standin.binds = 0;
+    standin.barriers = standin.binds = standin.pushes = 0;
     CALLGRIND_ZERO_STATS;
     for (size_t i = 0; i < COUNT; i++) row(w, i);
     CALLGRIND_DUMP_STATS_AT(name);
     standin.busy = false;
-    printf("%s %lld %llu %ld %ld %zu\n", name, allocations_made - allocated,
+    printf("%s %lld %llu %ld %ld %ld %zu\n", name, allocations_made - allocated,
            (unsigned long long)(spy_get_device_stats(w->device).submits - submits), standin.barriers,
-           standin.binds, (size_t)COUNT);
+           standin.binds, standin.pushes, (size_t)COUNT);
     fflush(stdout);
     if (w->failed) {
         fprintf(stderr, "count: %s: %zu calls failed: %s\n", name, w->failed,

@@ -20,7 +20,7 @@ static struct {
     PFN_vkQueueSubmit submit;
     uint64_t done; // the last value that a submission signals
     bool busy;     // the last submission has not finished
-    long barriers, binds;
+    long barriers, binds, pushes;
 } standin;
 
 static void VKAPI_CALL standin_bind(VkCommandBuffer c, VkPipelineBindPoint point, VkPipeline pipeline) {
@@ -30,6 +30,7 @@ static void VKAPI_CALL standin_bind(VkCommandBuffer c, VkPipelineBindPoint point
 static void VKAPI_CALL standin_push(VkCommandBuffer c, VkPipelineLayout layout, VkShaderStageFlags stages,
                                     uint32_t offset, uint32_t size, const void *values) {
     (void)c, (void)layout, (void)stages, (void)offset, (void)size, (void)values;
+    standin.pushes++;
 }
 static void VKAPI_CALL standin_dispatch(VkCommandBuffer c, uint32_t x, uint32_t y, uint32_t z) {
     (void)c, (void)x, (void)y, (void)z;

@@ -622,6 +622,103 @@ static void test_kernel_barriers(void **state) {
     test_close(&t);
 }
 
+// A call that repeats the last call of its kernel in the same command buffer pushes no block.
+static uint32_t test_push_count;
+static PFN_vkCmdPushConstants test_real_push;
+static void VKAPI_CALL test_note_push(VkCommandBuffer commands, VkPipelineLayout layout,
+                                      VkShaderStageFlags stages, uint32_t offset, uint32_t size,
+                                      const void *values) {
+    test_push_count++;
+    test_real_push(commands, layout, stages, offset, size, values);
+}
+
+static void test_expect_pushes(uint32_t count) {
+    assert_int_equal(test_push_count, count);
+    test_push_count = 0;
+}
+
+static void test_repeated_blocks(void **state) {
+    test_gpu t;
+    spyi_vk_gpu *gpu;
+    spyi_chunk a;
+    spyi_kernel *scale, *slow;
+    scale_block block; // x, y, a, n
+    slow_block other;
+    float want[64];
+    (void)state;
+    test_open(&t);
+    gpu = (spyi_vk_gpu *)(void *)t.gpu;
+    scale = KERNEL(&t, scale, sizeof block);
+    slow = KERNEL(&t, slow, sizeof other);
+    a = test_chunk(&t, SPYI_MEMORY_READBACK, 64 * 1024);
+    for (uint32_t i = 0; i < 64; i++) ((float *)a.mapped)[i] = (float)i;
+    test_real_push = gpu->vk.vkCmdPushConstants;
+    gpu->vk.vkCmdPushConstants = test_note_push;
+    gpu->timing = true; // nothing is submitted but by this test
+    block.x = a.address;
+    block.y = a.address + 1024;
+    block.a = 2;
+    block.n = 64;
+    other.p = a.address + 32 * 1024;
+    other.rounds = 1;
+    other.n = 64;
+    test_run(&t, scale, &block, NULL, 64, true);
+    test_expect_pushes(1);
+    test_run(&t, scale, &block, NULL, 64, true);
+    test_expect_pushes(0);
+    block.y += 1024;
+    test_run(&t, scale, &block, NULL, 64, true);
+    test_expect_pushes(1);
+    block.x += 1024; // the first result
+    block.y += 1024;
+    block.a = 3;
+    test_run(&t, scale, &block, NULL, 64, true);
+    test_expect_pushes(1);
+    block.x -= 1024;
+    test_run(&t, scale, &block, NULL, 64, true);
+    test_expect_pushes(1);
+    test_run(&t, slow, &other, NULL, 64, true); // another kernel
+    test_expect_pushes(1);
+    test_run(&t, scale, &block, NULL, 64, true);
+    test_expect_pushes(1);
+    test_ok(&t, backend->submit(t.gpu, &t.error)); // another command buffer
+    gpu->timing = true;
+    test_run(&t, scale, &block, NULL, 64, true);
+    test_expect_pushes(1);
+    for (uint32_t i = 0; i < 2 * SPYI_VK_MOST_CHANGES; i++) { // blocks that always differ are not compared
+        block.a = (float)i;
+        test_run(&t, scale, &block, NULL, 64, true);
+    }
+    test_expect_pushes(2 * SPYI_VK_MOST_CHANGES);
+    assert_int_equal(gpu->pushed_size, 0);
+    test_run(&t, scale, &block, NULL, 64, true);
+    test_expect_pushes(1);
+    // Many random changes: each result is that of its own block.
+    for (uint32_t i = 0; i < 200; i++) {
+        const uint32_t change = test_random();
+        if (change & 1) block.y = a.address + 1024 * (1 + change / 16 % 16);
+        if (change & 2) block.a = (float)(change / 256 % 100);
+        if (change & 4) block.n = 1 + change / 1024 % 64;
+        if ((change & 56) == 0) test_run(&t, slow, &other, NULL, 64, false);
+        const size_t at = (size_t)(block.y - a.address);
+        test_run(&t, scale, &block, NULL, 64, true);
+        test_wait_all(&t);
+        for (uint32_t k = 0; k < block.n; k++) want[k] = block.a * (float)k;
+        assert_memory_equal((const char *)a.mapped + at, want, block.n * sizeof *want);
+        memset((char *)a.mapped + at, 0xaa, 1024);
+        test_push_count = 0;
+        // The next two are in one command buffer, the second one with what this one has left.
+        gpu->timing = true;
+        block.a += 1;
+        test_run(&t, scale, &block, NULL, 64, true);
+    }
+    test_wait_all(&t);
+    backend->destroy_kernel(t.gpu, scale);
+    backend->destroy_kernel(t.gpu, slow);
+    backend->free_chunk(t.gpu, &a);
+    test_close(&t);
+}
+
 // An idle queue gets work at once, though nobody waits or flushes.
 static void test_submits_when_idle(void **state) {
     test_gpu t;
@@ -1482,6 +1579,7 @@ int main(void) {
         cmocka_unit_test(test_transfers_staged),
         cmocka_unit_test(test_transfers_mapped),
         cmocka_unit_test(test_download_after),
+        cmocka_unit_test(test_repeated_blocks),
         cmocka_unit_test(test_no_slot),
         cmocka_unit_test(test_batches_in_flight),
         cmocka_unit_test(test_kernel_barriers),
