@@ -56565,6 +56565,8 @@ typedef struct spyi_again_step {
                            // is none
     bool finishes;         // the dispatch reads the sums that the dispatch before it left
     uint32_t sum, sum_end; // entries of spyi_again.sums for this dispatch: the first, and one past the last
+    // The uses of this dispatch, as numbers of the call's uses, which spyi_again_matches() makes.
+    uint8_t use_count, uses[SPYI_MOST_MEMORY_LEAVES];
 } spyi_again_step;
 
 // The place in a dispatch's block where the address of a leaf's sums stands.
@@ -56594,6 +56596,9 @@ typedef struct spyi_again {
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // largest sums_bytes of the steps
     uint32_t runs;       // the number of calls of several steps that were made without a graph
+    // No step writes memory that another step uses. Then every second call runs its steps in reverse, so that it begins
+    // with the kernel that the backend has bound.
+    bool any_order, reversed; // `reversed`: the last call ran its steps in reverse
 } spyi_again;
 
 typedef char spyi_again_what_fits[offsetof(spy_arg, direction) == offsetof(spy_arg, kind) + 4 &&
@@ -59185,6 +59190,35 @@ static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options)
     return true;
 }
 
+// Fills each step's uses, and again->any_order. (That leaves share no memory with an output is checked at each call.) Returns
+// false if a step uses memory that no item has.
+static bool spyi_again_step_uses(spyi_again *again) {
+    uint8_t numbers[SPYI_MOST_MEMORY_LEAVES],
+        count = 0;                  // for each leaf the number of its use, from 1 on; 0: none
+    uint64_t used = 0, written = 0; // by earlier steps, a bit for each leaf
+    memset(numbers, 0, sizeof numbers);
+    for (uint32_t i = 0; i < again->item_count; i++)
+        if (i >= again->count || again->items[i].op == SPYI_AGAIN_TENSOR)
+            numbers[again->items[i].leaf] = ++count;
+    if (again->fresh) numbers[again->fresh->leaf] = ++count; // spyi_again_make() adds it last
+    again->any_order = again->sums_bytes == 0;
+    for (uint32_t k = 0; k < again->step_count; k++) {
+        spyi_again_step *step = &again->steps[k];
+        uint64_t uses = 0, writes = 0;
+        for (uint32_t i = 0; i < step->variant->access_count; i++) {
+            const spyi_memory_access *access = &step->variant->accesses[i];
+            if (access->whole || access->resource || numbers[access->number] == 0) return false;
+            step->uses[step->use_count++] = (uint8_t)(numbers[access->number] - 1);
+            uses |= (uint64_t)1 << access->number;
+            if (access->writes) writes |= (uint64_t)1 << access->number;
+        }
+        if ((writes & used) || (uses & written)) again->any_order = false;
+        used |= uses;
+        written |= writes;
+    }
+    return true;
+}
+
 // Returns how the call is repeated, in one allocation; NULL when out of memory, or the call cannot be
 // repeated.
 static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *values,
@@ -59257,6 +59291,10 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         if (a->cast) a->cast = spyi_again_keep(&at, a->cast, strlen(a->cast) + 1);
         if (a->explicit_way || (a->op != SPYI_AGAIN_TENSOR && a->op != SPYI_AGAIN_NUMBER))
             again->direct_uses = NULL;
+    }
+    if (step_count > 1 && !spyi_again_step_uses(again)) {
+        free(again);
+        return NULL;
     }
     if (step_count != 1 || again->item_count != again->count) again->direct_uses = NULL;
     const spyi_use *use = again->writes_from = again->writes_to = again->direct_uses;
@@ -59339,26 +59377,23 @@ SPYI_COLD_END
 #define SPYI_AGAIN_GRAPH_AFTER 4u
 #define SPYI_AGAIN_MOST_GRAPHS 64u // most graphs of one device; each holds 116 KiB of an H200's memory
 
-static void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch *dispatch) {
-    memset(dispatch, 0, sizeof *dispatch);
+static inline void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch *dispatch) {
     dispatch->work = spyi_work_of(spyi_work_dispatch());
     dispatch->kernel = step->variant->kernel;
     dispatch->block = step->block;
+    dispatch->bindings = NULL;
+    dispatch->uniforms = NULL;
     memcpy(dispatch->groups, step->groups, sizeof dispatch->groups);
+    dispatch->indirect = dispatch->indirect_offset = 0;
 }
 
-// Runs one dispatch with the uses of its leaves and of its sums.
-static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *step, spyi_storage *sums,
-                                      spyi_text *error) {
+// Runs one dispatch with the uses of its leaves, which are some of the call's uses, and of its sums.
+static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *step, const spyi_use *all_uses,
+                                      spyi_storage *sums, spyi_text *error) {
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     spyi_dispatch dispatch;
     uint32_t count = 0;
-    for (; count < step->variant->access_count; count++) {
-        const spyi_memory_access *access = &step->variant->accesses[count];
-        const spyi_launch_leaf *at = &plan->launch->leaves[access->number];
-        uses[count] =
-            spyi_use_of(&at->storage->resource, at->begin, at->end, spyi_how(access->reads, access->writes));
-    }
+    for (; count < step->use_count; count++) uses[count] = all_uses[step->uses[count]];
     if (step->sums_bytes)
         uses[count++] = spyi_use_of(&sums->resource, 0, step->sums_bytes,
                                     step->finishes ? SPYI_USE_READS : SPYI_USE_WRITES);
@@ -59370,12 +59405,15 @@ static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *st
 }
 
 // Runs all dispatches. With `in_line` each dispatch waits for the one before it, whatever memory they use.
-static spy_status spyi_again_one_by_one(spyi_plan *plan, spyi_storage *sums, bool in_line, spyi_text *error) {
-    const spyi_again *again = plan->launch->again;
+static spy_status spyi_again_one_by_one(spyi_plan *plan, const spyi_use *uses, spyi_storage *sums,
+                                        bool in_line, spyi_text *error) {
+    spyi_again *again = plan->launch->again;
+    const uint32_t last = again->step_count - 1;
     spy_status status = SPY_OK;
-    for (uint32_t i = 0; i < again->step_count && status == SPY_OK; i++) {
+    again->reversed = again->any_order && !in_line && !again->reversed;
+    for (uint32_t i = 0; i <= last && status == SPY_OK; i++) {
         if (in_line) plan->function->object.device->barrier_owed = true;
-        status = spyi_again_run_step(plan, &again->steps[i], sums, error);
+        status = spyi_again_run_step(plan, &again->steps[again->reversed ? last - i : i], uses, sums, error);
     }
     return status;
 }
@@ -59384,13 +59422,13 @@ static spy_status spyi_again_one_by_one(spyi_plan *plan, spyi_storage *sums, boo
 // such a graph in the time of one dispatch, but needs nearly twice as long if two of its dispatches may run
 // side by side (docs/measurements.md, "Launches of CUDA kernels"). If no graph can be made, the call's
 // dispatches run one by one from then on.
-static void spyi_again_make_graph(spyi_plan *plan, spyi_storage *sums) {
+static void spyi_again_make_graph(spyi_plan *plan, const spyi_use *uses, spyi_storage *sums) {
     spy_device *device = plan->function->object.device;
     spyi_launch *launch = plan->launch;
     spyi_text ignored = { NULL, 0, 0 };
     spy_status status = device->backend->graph_begin(device->gpu, &ignored);
     if (status == SPY_OK) {
-        status = spyi_again_one_by_one(plan, sums, true, &ignored);
+        status = spyi_again_one_by_one(plan, uses, sums, true, &ignored);
         if (status == SPY_OK) status = device->backend->graph_end(device->gpu, &launch->graph, &ignored);
         else (void)device->backend->graph_end(device->gpu, NULL, &ignored);
     }
@@ -59452,9 +59490,9 @@ SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use 
     bool pays = device->backend->graph_pays && device->backend->graph_pays(device->gpu);
     if (pays && !launch->graph && device->launch_graphs < SPYI_AGAIN_MOST_GRAPHS &&
         ++again->runs == SPYI_AGAIN_GRAPH_AFTER)
-        spyi_again_make_graph(plan, sums);
+        spyi_again_make_graph(plan, uses, sums);
     status = pays && launch->graph ? spyi_again_launch(plan, uses, use_count, error)
-                                   : spyi_again_one_by_one(plan, sums, false, error);
+                                   : spyi_again_one_by_one(plan, uses, sums, false, error);
     if (sums) spyi_pool_give(device, sums);
     return status;
 }

@@ -357,8 +357,11 @@ typedef struct spyi_vk_functions {
 #define SPYI_VK_ZERO(x) memset(&(x), 0, sizeof(x))
 
 // A batch is the work of one submission, in one command buffer.
-// The number of batches in flight; a further one waits for the oldest.
-#define SPYI_VK_BATCHES 16u
+// The most batches in flight; a further one waits for the oldest. From SPYI_VK_BATCHES_SMALL on it also waits while those
+// in flight hold SPYI_VK_BATCHES_BYTES of blocks and small uploads.
+#define SPYI_VK_BATCHES 64u
+#define SPYI_VK_BATCHES_SMALL 16u
+#define SPYI_VK_BATCHES_BYTES ((size_t)128 << 20)
 #define SPYI_VK_BATCH_WORK 512u // the number of recorded operations at which a batch is submitted
 // The bytes of blocks and small uploads at which a batch is submitted.
 #define SPYI_VK_BATCH_BYTES (8u << 20)
@@ -377,8 +380,11 @@ typedef struct spyi_vk_functions {
 #define SPYI_VK_STAGING_SIZE ((size_t)16 << 20) // the most bytes of a staging buffer
 #define SPYI_VK_STAGING_COUNT 4u // half of the staging buffers are the GPU's, half the copy team's
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least 32
-#define SPYI_VK_RECENT 8u        // the number of kernels of a batch that are named when the device is lost
-#define SPYI_VK_LABELS 8u        // the number of open debug labels that are shown; deeper ones are left out
+#define SPYI_VK_MOST_CHANGES                                                                                 \
+    8u // after so many changes a kernel's block is not compared with the last one any more
+#define SPYI_VK_MAX_PUSHED 256u // blocks up to this size are compared with the last one
+#define SPYI_VK_RECENT 8u       // the number of kernels of a batch that are named when the device is lost
+#define SPYI_VK_LABELS 8u       // the number of open debug labels that are shown; deeper ones are left out
 #define SPYI_VK_WRITTEN 32u // the number of targets after which a pass waits for earlier passes in any case
 #define SPYI_VK_SEMAPHORES 16u // the most semaphores of an engine in one submission
 
@@ -640,12 +646,14 @@ typedef struct spyi_vk_handles {
     uint32_t free_count[SPYI_HANDLE_KINDS], free_capacity[SPYI_HANDLE_KINDS];
 } spyi_vk_handles;
 
-// One slot: a command buffer, with the memory that must live until it has been executed. Batch number n uses
-// slot n % SPYI_VK_BATCHES.
+// One slot: a command buffer, with the memory that must live until it has been executed. A batch uses the slot that was
+// used last of those whose work has ended, because its memory is in the processor's caches; a new slot is made only
+// when all are in flight.
 typedef struct spyi_vk_batch {
     VkCommandPool pool;
     VkCommandBuffer commands;
     uint64_t number; // the number of the last batch that was recorded here; 0 means none
+    size_t bytes;    // the bytes that this batch uses in pages, as soon as it has been submitted
     spyi_vk_page *pages;
     spyi_kernel *recent[SPYI_VK_RECENT]; // a ring of the batch's last kernels
     uint32_t recent_count;               // counts all kernels of the batch
@@ -778,15 +786,23 @@ typedef struct spyi_vk_gpu {
                             // before draws
     bool dynamic_rendering; // the device has dynamic rendering; otherwise spyi_vk_render_pass is used
     spyi_vk_kernel *bound;  // the kernel whose pipeline is bound in `commands`
-    uint64_t submitted;     // the number of the last batch that was submitted
-    uint64_t finished;      // batches up to this number had finished at the last look
-    uint32_t work;          // the number of operations in the open batch
-    size_t work_bytes;      // the bytes that the open batch uses in pages
-    uint64_t next_poll_ns;  // before this time the queue is not checked for being idle
-    spyi_vk_batch *batch;   // the slot of the open batch; NULL means that it has not begun
+    // The push constants of `bound` in `commands`, of which there are pushed_size bytes; 0: not known.
+    uint32_t pushed_size,
+        pushed_changes; // pushed_changes: how often they have changed since the pipeline was bound
+    uint8_t pushed[SPYI_VK_MAX_PUSHED];
+    // `transferred`: transfers (copies, fills, clears) were recorded since the last barrier that waits for transfers.
+    // `transfers_wait`: the last barrier was for kernels alone, so that the next transfer needs a barrier first.
+    bool transferred, transfers_wait;
+    uint64_t submitted;    // the number of the last batch that was submitted
+    uint64_t finished;     // batches up to this number had finished at the last look
+    uint32_t work;         // the number of operations in the open batch
+    size_t work_bytes;     // the bytes that the open batch uses in pages
+    uint64_t next_poll_ns; // before this time the queue is not checked for being idle
+    spyi_vk_batch *batch;  // the slot of the open batch; NULL means that it has not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
+    uint32_t batch_count; // the number of slots that have been made
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
     // These members are for recordings into an engine's command buffers.
@@ -968,6 +984,9 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
 // Records a barrier: all work recorded earlier is finished and visible to later work. With `counts` its
 // writes are also visible to the reading of indirect group counts.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
+// Records the barrier before a transfer, into gpu->commands: the one that the tracker asks for (`barrier`), or one
+// that makes up for earlier barriers for kernels alone.
+SPYI_FN void spyi_vk_before_transfer(spyi_vk_gpu *gpu, bool barrier);
 // Records the barrier and the transitions of images that must come before work.
 SPYI_FN void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
                             bool counts);
@@ -1026,6 +1045,8 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu,
                                                spyi_text *error); // makes command buffers and timelines
+// Finds a slot whose work has ended, or makes one. Where there are as many as may be, waits for the oldest.
+SPYI_FN spy_status spyi_vk_take_slot(spyi_vk_gpu *gpu, spyi_vk_batch **slot, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu);
 SPYI_FN uint64_t
 spyi_vk_poll(spyi_vk_gpu *gpu); // updates and returns gpu->finished, which ignores an engine's recordings
@@ -2252,8 +2273,9 @@ static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
     uint64_t number = gpu->finished + 1;
     uint32_t shown = 0;
     for (; number <= gpu->base.open && shown < 3; number++) {
-        const spyi_vk_batch *batch = &gpu->batches[number % SPYI_VK_BATCHES];
-        if (batch->number != number || batch->recent_count == 0) continue;
+        const spyi_vk_batch *batch = gpu->batches, *end = gpu->batches + gpu->batch_count;
+        while (batch < end && batch->number != number) batch++;
+        if (batch == end || batch->recent_count == 0) continue;
         spyi_text_add(error, "; batch %llu ended with", (unsigned long long)number);
         spyi_vk_add_kernels(batch, error);
         shown++;
@@ -3458,11 +3480,26 @@ SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu) {
     return gpu->draws ? work | draw : work;
 }
 
+// Records a barrier for kernels alone. After it transfers still need a barrier of their own.
+static SPYI_VK_HOT void spyi_vk_kernel_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
+    VkMemoryBarrier barrier;
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    barrier.pNext = NULL;
+    barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+    gpu->vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                                 VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+    gpu->base.stats.barriers++;
+    gpu->transfers_wait = true;
+}
+
 // Records a barrier. Earlier work is the work in this command buffer and all work before it on the queue. The
 // source stages include the reading of group counts, because that comes before a dispatch's shader.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts) {
     const VkPipelineStageFlags stages = spyi_vk_stages(gpu);
     VkPipelineStageFlags after = stages;
+    // An engine may execute its command buffers later than the next batch, for which the barrier then is none.
+    gpu->transferred = gpu->transfers_wait = gpu->external != VK_NULL_HANDLE;
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.pNext = NULL;
@@ -3476,6 +3513,11 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
     }
     gpu->vk.vkCmdPipelineBarrier(commands, stages, after, 0, 1, &barrier, 0, NULL, 0, NULL);
     gpu->base.stats.barriers++;
+}
+
+SPYI_FN void spyi_vk_before_transfer(spyi_vk_gpu *gpu, bool barrier) {
+    if (barrier || gpu->transfers_wait) spyi_vk_barrier(gpu, gpu->commands, false);
+    gpu->transferred = true;
 }
 
 // Adds the stages and accesses of a use of an image; the writes alone if `first`, as reads need no flush.
@@ -3550,11 +3592,10 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_befo
 
 // Begins the open batch in its slot, or, during a recording, takes the engine's command buffer. Ends an open pass.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
-    spyi_vk_batch *batch = &gpu->batches[gpu->base.open % SPYI_VK_BATCHES];
+    spyi_vk_batch *batch;
     VkCommandBufferBeginInfo info;
     VkResult result;
     spy_status status;
-    uint32_t i;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     spyi_vk_end_pass(gpu);
     if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
@@ -3565,11 +3606,8 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
         gpu->bound = NULL;
         return SPY_OK;
     }
-    status = spyi_vk_wait_own(gpu, batch->number, UINT64_MAX, error);
+    status = spyi_vk_take_slot(gpu, &batch, error);
     if (status != SPY_OK) return status;
-    for (i = 0; i < SPYI_VK_BATCHES; i++) {
-        if (gpu->batches[i].number <= gpu->finished) spyi_vk_return_pages(gpu, &gpu->batches[i].pages);
-    }
     result = gpu->vk.vkResetCommandPool(gpu->device, batch->pool, 0);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkResetCommandPool", error);
     SPYI_VK_ZERO(info);
@@ -3723,14 +3761,30 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, VkCommandBuf
     return SPY_OK;
 }
 
+// Pushes a kernel's block, unless the command buffer has it from the last call. The kernel is bound, and its block is its push
+// constants. Where the blocks of several calls have differed, the next ones are not compared.
+static SPYI_VK_HOT void spyi_vk_push_constants(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                               const spyi_vk_kernel *kernel, const void *block) {
+    const uint32_t size = kernel->push_size;
+    if (gpu->pushed_size == size) {
+        if (memcmp(gpu->pushed, block, size) == 0) return;
+        gpu->pushed_size = 0;
+        gpu->pushed_changes++;
+    }
+    if (gpu->pushed_changes < SPYI_VK_MOST_CHANGES && size <= SPYI_VK_MAX_PUSHED) {
+        memcpy(gpu->pushed, block, size);
+        gpu->pushed_size = size;
+    }
+    gpu->vk.vkCmdPushConstants(commands, kernel->layout, kernel->stages, 0, size, block);
+}
+
 static SPYI_VK_HOT spy_status spyi_vk_push(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                            const spyi_vk_kernel *kernel, const void *block,
                                            const spyi_binding *bindings, const spyi_uniform *uniforms,
                                            spyi_text *error) {
     spy_status status = SPY_OK;
     if (SPYI_LIKELY(kernel->push_size == kernel->base.block_size && !kernel->block_by_address)) {
-        if (kernel->push_size > 0)
-            gpu->vk.vkCmdPushConstants(commands, kernel->layout, kernel->stages, 0, kernel->push_size, block);
+        if (kernel->push_size > 0) spyi_vk_push_constants(gpu, commands, kernel, block);
     } else {
         status = spyi_vk_push_block(gpu, commands, kernel, block, error);
         if (status != SPY_OK) return status;
@@ -3751,7 +3805,10 @@ SPYI_FN spy_status spyi_vk_push_inputs(spyi_vk_gpu *gpu, VkCommandBuffer command
                                        const spyi_vk_kernel *kernel, const void *block,
                                        const spyi_binding *bindings, const spyi_uniform *uniforms,
                                        spyi_text *error) {
-    return spyi_vk_push(gpu, commands, kernel, block, bindings, uniforms, error);
+    gpu->pushed_size = 0; // those of gpu->bound are overwritten
+    const spy_status status = spyi_vk_push(gpu, commands, kernel, block, bindings, uniforms, error);
+    gpu->pushed_size = 0;
+    return status;
 }
 
 SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
@@ -3767,10 +3824,16 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
     commands = gpu->commands;
     if (!SPYI_LIKELY(work->before.transition_count == 0))
         spyi_vk_before(gpu, commands, &work->before, dispatch->indirect != 0);
-    else if (work->before.barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
+    else if (work->before.barrier) {
+        if (SPYI_LIKELY(!gpu->transferred && !gpu->draws && gpu->external == VK_NULL_HANDLE &&
+                        dispatch->indirect == 0))
+            spyi_vk_kernel_barrier(gpu, commands);
+        else spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
+    }
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
+        gpu->pushed_size = gpu->pushed_changes = 0;
     }
     status =
         spyi_vk_push(gpu, commands, kernel, dispatch->block, dispatch->bindings, dispatch->uniforms, error);
@@ -3795,7 +3858,7 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
     VkBufferCopy region;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    spyi_vk_before_transfer(gpu, barrier);
     region.srcOffset = from_offset;
     region.dstOffset = to_offset;
     region.size = size;
@@ -3815,7 +3878,7 @@ SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_work *work, spyi_text
     const spyi_fill_work *fill = (const spyi_fill_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (work->before.barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    spyi_vk_before_transfer(gpu, work->before.barrier);
     gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)fill->to->handle, fill->offset, fill->size,
                             fill->pattern);
     return spyi_vk_recorded(gpu, false, error);
@@ -4324,9 +4387,13 @@ SPYI_COLD_END
 // Records the work on images: copies from and to buffers, copies between images, blits, resolves and clears.
 
 static spy_status spyi_vk_begin_image_work(spyi_vk_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    spyi_before transitions = work->before;
     spy_status status = spyi_vk_begin(gpu, error);
-    if (status == SPY_OK) spyi_vk_before(gpu, gpu->commands, &work->before, false);
-    return status;
+    if (status != SPY_OK) return status;
+    spyi_vk_before_transfer(gpu, work->before.barrier);
+    transitions.barrier = false;
+    spyi_vk_before(gpu, gpu->commands, &transitions, false);
+    return SPY_OK;
 }
 
 static VkImageSubresourceLayers spyi_vk_box_layers(const spyi_image_box *box, uint32_t format) {
@@ -5596,7 +5663,7 @@ SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_work *work, spy
     const spyi_time_store_work *store = (const spyi_time_store_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (work->before.barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    spyi_vk_before_transfer(gpu, work->before.barrier);
     gpu->vk.vkCmdCopyQueryPoolResults(gpu->commands, gpu->marks, 0, store->count, (VkBuffer)store->to->handle,
                                       store->offset, sizeof(uint64_t),
                                       VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
@@ -5634,7 +5701,7 @@ SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number) {
     uint64_t own = 0;
     uint32_t i;
     if (number >= gpu->submitted) return gpu->submitted;
-    for (i = 0; i < SPYI_VK_BATCHES; i++) {
+    for (i = 0; i < gpu->batch_count; i++) {
         if (gpu->batches[i].number <= number && gpu->batches[i].number > own) own = gpu->batches[i].number;
     }
     return own;
@@ -5765,6 +5832,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     if (status != SPY_OK) spyi_vk_drop_batch(gpu, error);
     gpu->waits.count = 0;
     signals->count = 0;
+    if (gpu->batch != NULL) gpu->batch->bytes = gpu->work_bytes;
     gpu->batch = NULL;
     gpu->commands = VK_NULL_HANDLE;
     gpu->submitted = gpu->base.open;
@@ -5881,14 +5949,56 @@ static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, uint32_t family, VkComma
     return gpu->vk.vkAllocateCommandBuffers(gpu->device, &info, commands);
 }
 
+// Returns the slot that was used last of those whose work has ended; NULL if there is none. *oldest becomes the one in
+// flight that was used first, and *bytes what those in flight use in pages.
+static spyi_vk_batch *spyi_vk_find_slot(spyi_vk_gpu *gpu, spyi_vk_batch **oldest, size_t *bytes) {
+    spyi_vk_batch *found = NULL;
+    uint32_t i;
+    *oldest = NULL;
+    *bytes = 0;
+    for (i = 0; i < gpu->batch_count; i++) {
+        spyi_vk_batch *slot = &gpu->batches[i];
+        if (slot->number > gpu->finished) {
+            if (*oldest == NULL || slot->number < (*oldest)->number) *oldest = slot;
+            *bytes += slot->bytes;
+            continue;
+        }
+        if (slot->pages != NULL) spyi_vk_return_pages(gpu, &slot->pages);
+        if (found == NULL || slot->number > found->number) found = slot;
+    }
+    return found;
+}
+
+SPYI_FN spy_status spyi_vk_take_slot(spyi_vk_gpu *gpu, spyi_vk_batch **slot, spyi_text *error) {
+    spyi_vk_batch *oldest;
+    size_t bytes;
+    (void)spyi_vk_poll(gpu);
+    *slot = spyi_vk_find_slot(gpu, &oldest, &bytes);
+    if (*slot == NULL && (gpu->batch_count < SPYI_VK_BATCHES_SMALL ||
+                          (gpu->batch_count < SPYI_VK_BATCHES && bytes < SPYI_VK_BATCHES_BYTES))) {
+        spyi_vk_batch *made = &gpu->batches[gpu->batch_count];
+        VkResult result = spyi_vk_make_commands(gpu, gpu->queue_family, &made->pool, &made->commands);
+        if (result == VK_SUCCESS) {
+            gpu->batch_count++;
+            *slot = made;
+            return SPY_OK;
+        }
+        gpu->vk.vkDestroyCommandPool(gpu->device, made->pool, NULL);
+        SPYI_VK_ZERO(*made);
+        if (oldest == NULL) return spyi_vk_fail(gpu, result, "creating command buffers", error);
+    }
+    if (*slot == NULL) { // none was made for want of memory, or there may be no more
+        spy_status status = spyi_vk_wait_own(gpu, oldest->number, UINT64_MAX, error);
+        if (status != SPY_OK) return status;
+        *slot = spyi_vk_find_slot(gpu, &oldest, &bytes);
+    }
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *error) {
     VkResult result = spyi_vk_make_timeline(gpu, NULL, &gpu->timeline);
     uint32_t i;
     if (result == VK_SUCCESS) result = spyi_vk_make_timeline(gpu, NULL, &gpu->lane);
-    for (i = 0; i < SPYI_VK_BATCHES && result == VK_SUCCESS; i++) {
-        result =
-            spyi_vk_make_commands(gpu, gpu->queue_family, &gpu->batches[i].pool, &gpu->batches[i].commands);
-    }
     for (i = 0; i < SPYI_VK_STAGING_COUNT && result == VK_SUCCESS; i++) {
         result =
             spyi_vk_make_commands(gpu, gpu->lane_family, &gpu->download[i].pool, &gpu->download[i].commands);
@@ -5898,7 +6008,7 @@ SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *erro
 
 SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
     uint32_t i;
-    for (i = 0; i < SPYI_VK_BATCHES; i++) {
+    for (i = 0; i < gpu->batch_count; i++) {
         gpu->vk.vkDestroyCommandPool(gpu->device, gpu->batches[i].pool, NULL);
         spyi_vk_free_pages(gpu, &gpu->batches[i].pages);
     }

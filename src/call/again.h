@@ -42,6 +42,8 @@ typedef struct spyi_again_step {
                            // is none
     bool finishes;         // the dispatch reads the sums that the dispatch before it left
     uint32_t sum, sum_end; // entries of spyi_again.sums for this dispatch: the first, and one past the last
+    // The uses of this dispatch, as numbers of the call's uses, which spyi_again_matches() makes.
+    uint8_t use_count, uses[SPYI_MOST_MEMORY_LEAVES];
 } spyi_again_step;
 
 // The place in a dispatch's block where the address of a leaf's sums stands.
@@ -71,6 +73,9 @@ typedef struct spyi_again {
     uint32_t count, item_count, step_count;
     uint64_t sums_bytes; // largest sums_bytes of the steps
     uint32_t runs;       // the number of calls of several steps that were made without a graph
+    // No step writes memory that another step uses. Then every second call runs its steps in reverse, so that it begins
+    // with the kernel that the backend has bound.
+    bool any_order, reversed; // `reversed`: the last call ran its steps in reverse
 } spyi_again;
 
 typedef char spyi_again_what_fits[offsetof(spy_arg, direction) == offsetof(spy_arg, kind) + 4 &&

@@ -147,6 +147,35 @@ static bool spyi_again_options(spyi_plan *plan, const spy_call_options *options)
     return true;
 }
 
+// Fills each step's uses, and again->any_order. (That leaves share no memory with an output is checked at each call.) Returns
+// false if a step uses memory that no item has.
+static bool spyi_again_step_uses(spyi_again *again) {
+    uint8_t numbers[SPYI_MOST_MEMORY_LEAVES],
+        count = 0;                  // for each leaf the number of its use, from 1 on; 0: none
+    uint64_t used = 0, written = 0; // by earlier steps, a bit for each leaf
+    memset(numbers, 0, sizeof numbers);
+    for (uint32_t i = 0; i < again->item_count; i++)
+        if (i >= again->count || again->items[i].op == SPYI_AGAIN_TENSOR)
+            numbers[again->items[i].leaf] = ++count;
+    if (again->fresh) numbers[again->fresh->leaf] = ++count; // spyi_again_make() adds it last
+    again->any_order = again->sums_bytes == 0;
+    for (uint32_t k = 0; k < again->step_count; k++) {
+        spyi_again_step *step = &again->steps[k];
+        uint64_t uses = 0, writes = 0;
+        for (uint32_t i = 0; i < step->variant->access_count; i++) {
+            const spyi_memory_access *access = &step->variant->accesses[i];
+            if (access->whole || access->resource || numbers[access->number] == 0) return false;
+            step->uses[step->use_count++] = (uint8_t)(numbers[access->number] - 1);
+            uses |= (uint64_t)1 << access->number;
+            if (access->writes) writes |= (uint64_t)1 << access->number;
+        }
+        if ((writes & used) || (uses & written)) again->any_order = false;
+        used |= uses;
+        written |= writes;
+    }
+    return true;
+}
+
 // Returns how the call is repeated, in one allocation; NULL when out of memory, or the call cannot be
 // repeated.
 static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *values,
@@ -219,6 +248,10 @@ static spyi_again *spyi_again_new(const spyi_plan *plan, const spyi_values *valu
         if (a->cast) a->cast = spyi_again_keep(&at, a->cast, strlen(a->cast) + 1);
         if (a->explicit_way || (a->op != SPYI_AGAIN_TENSOR && a->op != SPYI_AGAIN_NUMBER))
             again->direct_uses = NULL;
+    }
+    if (step_count > 1 && !spyi_again_step_uses(again)) {
+        free(again);
+        return NULL;
     }
     if (step_count != 1 || again->item_count != again->count) again->direct_uses = NULL;
     const spyi_use *use = again->writes_from = again->writes_to = again->direct_uses;

@@ -6,26 +6,23 @@
 #define SPYI_AGAIN_GRAPH_AFTER 4u
 #define SPYI_AGAIN_MOST_GRAPHS 64u // most graphs of one device; each holds 116 KiB of an H200's memory
 
-static void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch *dispatch) {
-    memset(dispatch, 0, sizeof *dispatch);
+static inline void spyi_again_step_dispatch(const spyi_again_step *step, spyi_dispatch *dispatch) {
     dispatch->work = spyi_work_of(spyi_work_dispatch());
     dispatch->kernel = step->variant->kernel;
     dispatch->block = step->block;
+    dispatch->bindings = NULL;
+    dispatch->uniforms = NULL;
     memcpy(dispatch->groups, step->groups, sizeof dispatch->groups);
+    dispatch->indirect = dispatch->indirect_offset = 0;
 }
 
-// Runs one dispatch with the uses of its leaves and of its sums.
-static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *step, spyi_storage *sums,
-                                      spyi_text *error) {
+// Runs one dispatch with the uses of its leaves, which are some of the call's uses, and of its sums.
+static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *step, const spyi_use *all_uses,
+                                      spyi_storage *sums, spyi_text *error) {
     spyi_use uses[SPYI_MOST_MEMORY_LEAVES + 1];
     spyi_dispatch dispatch;
     uint32_t count = 0;
-    for (; count < step->variant->access_count; count++) {
-        const spyi_memory_access *access = &step->variant->accesses[count];
-        const spyi_launch_leaf *at = &plan->launch->leaves[access->number];
-        uses[count] =
-            spyi_use_of(&at->storage->resource, at->begin, at->end, spyi_how(access->reads, access->writes));
-    }
+    for (; count < step->use_count; count++) uses[count] = all_uses[step->uses[count]];
     if (step->sums_bytes)
         uses[count++] = spyi_use_of(&sums->resource, 0, step->sums_bytes,
                                     step->finishes ? SPYI_USE_READS : SPYI_USE_WRITES);
@@ -37,12 +34,15 @@ static spy_status spyi_again_run_step(spyi_plan *plan, const spyi_again_step *st
 }
 
 // Runs all dispatches. With `in_line` each dispatch waits for the one before it, whatever memory they use.
-static spy_status spyi_again_one_by_one(spyi_plan *plan, spyi_storage *sums, bool in_line, spyi_text *error) {
-    const spyi_again *again = plan->launch->again;
+static spy_status spyi_again_one_by_one(spyi_plan *plan, const spyi_use *uses, spyi_storage *sums,
+                                        bool in_line, spyi_text *error) {
+    spyi_again *again = plan->launch->again;
+    const uint32_t last = again->step_count - 1;
     spy_status status = SPY_OK;
-    for (uint32_t i = 0; i < again->step_count && status == SPY_OK; i++) {
+    again->reversed = again->any_order && !in_line && !again->reversed;
+    for (uint32_t i = 0; i <= last && status == SPY_OK; i++) {
         if (in_line) plan->function->object.device->barrier_owed = true;
-        status = spyi_again_run_step(plan, &again->steps[i], sums, error);
+        status = spyi_again_run_step(plan, &again->steps[again->reversed ? last - i : i], uses, sums, error);
     }
     return status;
 }
@@ -51,13 +51,13 @@ static spy_status spyi_again_one_by_one(spyi_plan *plan, spyi_storage *sums, boo
 // such a graph in the time of one dispatch, but needs nearly twice as long if two of its dispatches may run
 // side by side (docs/measurements.md, "Launches of CUDA kernels"). If no graph can be made, the call's
 // dispatches run one by one from then on.
-static void spyi_again_make_graph(spyi_plan *plan, spyi_storage *sums) {
+static void spyi_again_make_graph(spyi_plan *plan, const spyi_use *uses, spyi_storage *sums) {
     spy_device *device = plan->function->object.device;
     spyi_launch *launch = plan->launch;
     spyi_text ignored = { NULL, 0, 0 };
     spy_status status = device->backend->graph_begin(device->gpu, &ignored);
     if (status == SPY_OK) {
-        status = spyi_again_one_by_one(plan, sums, true, &ignored);
+        status = spyi_again_one_by_one(plan, uses, sums, true, &ignored);
         if (status == SPY_OK) status = device->backend->graph_end(device->gpu, &launch->graph, &ignored);
         else (void)device->backend->graph_end(device->gpu, NULL, &ignored);
     }
@@ -119,9 +119,9 @@ SPYI_FN SPYI_NOINLINE spy_status spyi_again_run_steps(spyi_plan *plan, spyi_use 
     bool pays = device->backend->graph_pays && device->backend->graph_pays(device->gpu);
     if (pays && !launch->graph && device->launch_graphs < SPYI_AGAIN_MOST_GRAPHS &&
         ++again->runs == SPYI_AGAIN_GRAPH_AFTER)
-        spyi_again_make_graph(plan, sums);
+        spyi_again_make_graph(plan, uses, sums);
     status = pays && launch->graph ? spyi_again_launch(plan, uses, use_count, error)
-                                   : spyi_again_one_by_one(plan, sums, false, error);
+                                   : spyi_again_one_by_one(plan, uses, sums, false, error);
     if (sums) spyi_pool_give(device, sums);
     return status;
 }

@@ -54,8 +54,9 @@ static void spyi_vk_describe_unfinished(spyi_vk_gpu *gpu, spyi_text *error) {
     uint64_t number = gpu->finished + 1;
     uint32_t shown = 0;
     for (; number <= gpu->base.open && shown < 3; number++) {
-        const spyi_vk_batch *batch = &gpu->batches[number % SPYI_VK_BATCHES];
-        if (batch->number != number || batch->recent_count == 0) continue;
+        const spyi_vk_batch *batch = gpu->batches, *end = gpu->batches + gpu->batch_count;
+        while (batch < end && batch->number != number) batch++;
+        if (batch == end || batch->recent_count == 0) continue;
         spyi_text_add(error, "; batch %llu ended with", (unsigned long long)number);
         spyi_vk_add_kernels(batch, error);
         shown++;

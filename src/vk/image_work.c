@@ -2,9 +2,13 @@
 #include "vk/internal.h"
 
 static spy_status spyi_vk_begin_image_work(spyi_vk_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    spyi_before transitions = work->before;
     spy_status status = spyi_vk_begin(gpu, error);
-    if (status == SPY_OK) spyi_vk_before(gpu, gpu->commands, &work->before, false);
-    return status;
+    if (status != SPY_OK) return status;
+    spyi_vk_before_transfer(gpu, work->before.barrier);
+    transitions.barrier = false;
+    spyi_vk_before(gpu, gpu->commands, &transitions, false);
+    return SPY_OK;
 }
 
 static VkImageSubresourceLayers spyi_vk_box_layers(const spyi_image_box *box, uint32_t format) {

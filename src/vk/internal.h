@@ -18,8 +18,11 @@
 #define SPYI_VK_ZERO(x) memset(&(x), 0, sizeof(x))
 
 // A batch is the work of one submission, in one command buffer.
-// The number of batches in flight; a further one waits for the oldest.
-#define SPYI_VK_BATCHES 16u
+// The most batches in flight; a further one waits for the oldest. From SPYI_VK_BATCHES_SMALL on it also waits while those
+// in flight hold SPYI_VK_BATCHES_BYTES of blocks and small uploads.
+#define SPYI_VK_BATCHES 64u
+#define SPYI_VK_BATCHES_SMALL 16u
+#define SPYI_VK_BATCHES_BYTES ((size_t)128 << 20)
 #define SPYI_VK_BATCH_WORK 512u // the number of recorded operations at which a batch is submitted
 // The bytes of blocks and small uploads at which a batch is submitted.
 #define SPYI_VK_BATCH_BYTES (8u << 20)
@@ -38,8 +41,11 @@
 #define SPYI_VK_STAGING_SIZE ((size_t)16 << 20) // the most bytes of a staging buffer
 #define SPYI_VK_STAGING_COUNT 4u // half of the staging buffers are the GPU's, half the copy team's
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least 32
-#define SPYI_VK_RECENT 8u        // the number of kernels of a batch that are named when the device is lost
-#define SPYI_VK_LABELS 8u        // the number of open debug labels that are shown; deeper ones are left out
+#define SPYI_VK_MOST_CHANGES                                                                                 \
+    8u // after so many changes a kernel's block is not compared with the last one any more
+#define SPYI_VK_MAX_PUSHED 256u // blocks up to this size are compared with the last one
+#define SPYI_VK_RECENT 8u       // the number of kernels of a batch that are named when the device is lost
+#define SPYI_VK_LABELS 8u       // the number of open debug labels that are shown; deeper ones are left out
 #define SPYI_VK_WRITTEN 32u // the number of targets after which a pass waits for earlier passes in any case
 #define SPYI_VK_SEMAPHORES 16u // the most semaphores of an engine in one submission
 
@@ -301,12 +307,14 @@ typedef struct spyi_vk_handles {
     uint32_t free_count[SPYI_HANDLE_KINDS], free_capacity[SPYI_HANDLE_KINDS];
 } spyi_vk_handles;
 
-// One slot: a command buffer, with the memory that must live until it has been executed. Batch number n uses
-// slot n % SPYI_VK_BATCHES.
+// One slot: a command buffer, with the memory that must live until it has been executed. A batch uses the slot that was
+// used last of those whose work has ended, because its memory is in the processor's caches; a new slot is made only
+// when all are in flight.
 typedef struct spyi_vk_batch {
     VkCommandPool pool;
     VkCommandBuffer commands;
     uint64_t number; // the number of the last batch that was recorded here; 0 means none
+    size_t bytes;    // the bytes that this batch uses in pages, as soon as it has been submitted
     spyi_vk_page *pages;
     spyi_kernel *recent[SPYI_VK_RECENT]; // a ring of the batch's last kernels
     uint32_t recent_count;               // counts all kernels of the batch
@@ -439,15 +447,23 @@ typedef struct spyi_vk_gpu {
                             // before draws
     bool dynamic_rendering; // the device has dynamic rendering; otherwise spyi_vk_render_pass is used
     spyi_vk_kernel *bound;  // the kernel whose pipeline is bound in `commands`
-    uint64_t submitted;     // the number of the last batch that was submitted
-    uint64_t finished;      // batches up to this number had finished at the last look
-    uint32_t work;          // the number of operations in the open batch
-    size_t work_bytes;      // the bytes that the open batch uses in pages
-    uint64_t next_poll_ns;  // before this time the queue is not checked for being idle
-    spyi_vk_batch *batch;   // the slot of the open batch; NULL means that it has not begun
+    // The push constants of `bound` in `commands`, of which there are pushed_size bytes; 0: not known.
+    uint32_t pushed_size,
+        pushed_changes; // pushed_changes: how often they have changed since the pipeline was bound
+    uint8_t pushed[SPYI_VK_MAX_PUSHED];
+    // `transferred`: transfers (copies, fills, clears) were recorded since the last barrier that waits for transfers.
+    // `transfers_wait`: the last barrier was for kernels alone, so that the next transfer needs a barrier first.
+    bool transferred, transfers_wait;
+    uint64_t submitted;    // the number of the last batch that was submitted
+    uint64_t finished;     // batches up to this number had finished at the last look
+    uint32_t work;         // the number of operations in the open batch
+    size_t work_bytes;     // the bytes that the open batch uses in pages
+    uint64_t next_poll_ns; // before this time the queue is not checked for being idle
+    spyi_vk_batch *batch;  // the slot of the open batch; NULL means that it has not begun
     VkSemaphore timeline;
     spyi_vk_page *free_pages;
     size_t free_page_bytes;
+    uint32_t batch_count; // the number of slots that have been made
     spyi_vk_batch batches[SPYI_VK_BATCHES];
 
     // These members are for recordings into an engine's command buffers.
@@ -629,6 +645,9 @@ SPYI_FN spy_status spyi_vk_recorded(spyi_vk_gpu *gpu, bool urgent, spyi_text *er
 // Records a barrier: all work recorded earlier is finished and visible to later work. With `counts` its
 // writes are also visible to the reading of indirect group counts.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts);
+// Records the barrier before a transfer, into gpu->commands: the one that the tracker asks for (`barrier`), or one
+// that makes up for earlier barriers for kernels alone.
+SPYI_FN void spyi_vk_before_transfer(spyi_vk_gpu *gpu, bool barrier);
 // Records the barrier and the transitions of images that must come before work.
 SPYI_FN void spyi_vk_before(spyi_vk_gpu *gpu, VkCommandBuffer commands, const spyi_before *before,
                             bool counts);
@@ -687,6 +706,8 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *gpu, spyi_text *error);
 SPYI_FN spy_status spyi_vk_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error);
 SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu,
                                                spyi_text *error); // makes command buffers and timelines
+// Finds a slot whose work has ended, or makes one. Where there are as many as may be, waits for the oldest.
+SPYI_FN spy_status spyi_vk_take_slot(spyi_vk_gpu *gpu, spyi_vk_batch **slot, spyi_text *error);
 SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu);
 SPYI_FN uint64_t
 spyi_vk_poll(spyi_vk_gpu *gpu); // updates and returns gpu->finished, which ignores an engine's recordings

@@ -88,7 +88,7 @@ SPYI_FN spy_status spyi_vk_time_store(spyi_gpu *base, const spyi_work *work, spy
     const spyi_time_store_work *store = (const spyi_time_store_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (work->before.barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    spyi_vk_before_transfer(gpu, work->before.barrier);
     gpu->vk.vkCmdCopyQueryPoolResults(gpu->commands, gpu->marks, 0, store->count, (VkBuffer)store->to->handle,
                                       store->offset, sizeof(uint64_t),
                                       VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);

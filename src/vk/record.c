@@ -18,11 +18,26 @@ SPYI_FN VkPipelineStageFlags spyi_vk_stages(const spyi_vk_gpu *gpu) {
     return gpu->draws ? work | draw : work;
 }
 
+// Records a barrier for kernels alone. After it transfers still need a barrier of their own.
+static SPYI_VK_HOT void spyi_vk_kernel_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
+    VkMemoryBarrier barrier;
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    barrier.pNext = NULL;
+    barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+    gpu->vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                                 VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+    gpu->base.stats.barriers++;
+    gpu->transfers_wait = true;
+}
+
 // Records a barrier. Earlier work is the work in this command buffer and all work before it on the queue. The
 // source stages include the reading of group counts, because that comes before a dispatch's shader.
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts) {
     const VkPipelineStageFlags stages = spyi_vk_stages(gpu);
     VkPipelineStageFlags after = stages;
+    // An engine may execute its command buffers later than the next batch, for which the barrier then is none.
+    gpu->transferred = gpu->transfers_wait = gpu->external != VK_NULL_HANDLE;
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.pNext = NULL;
@@ -36,6 +51,11 @@ SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool co
     }
     gpu->vk.vkCmdPipelineBarrier(commands, stages, after, 0, 1, &barrier, 0, NULL, 0, NULL);
     gpu->base.stats.barriers++;
+}
+
+SPYI_FN void spyi_vk_before_transfer(spyi_vk_gpu *gpu, bool barrier) {
+    if (barrier || gpu->transfers_wait) spyi_vk_barrier(gpu, gpu->commands, false);
+    gpu->transferred = true;
 }
 
 // Adds the stages and accesses of a use of an image; the writes alone if `first`, as reads need no flush.
@@ -110,11 +130,10 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_failed(spyi_vk_gpu *gpu, const spyi_befo
 
 // Begins the open batch in its slot, or, during a recording, takes the engine's command buffer. Ends an open pass.
 SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error) {
-    spyi_vk_batch *batch = &gpu->batches[gpu->base.open % SPYI_VK_BATCHES];
+    spyi_vk_batch *batch;
     VkCommandBufferBeginInfo info;
     VkResult result;
     spy_status status;
-    uint32_t i;
     if (spyi_vk_is_lost(gpu, error)) return SPY_ERROR_DEVICE_LOST;
     spyi_vk_end_pass(gpu);
     if (gpu->commands != VK_NULL_HANDLE) return SPY_OK;
@@ -125,11 +144,8 @@ SPYI_FN SPYI_VK_COLD spy_status spyi_vk_begin(spyi_vk_gpu *gpu, spyi_text *error
         gpu->bound = NULL;
         return SPY_OK;
     }
-    status = spyi_vk_wait_own(gpu, batch->number, UINT64_MAX, error);
+    status = spyi_vk_take_slot(gpu, &batch, error);
     if (status != SPY_OK) return status;
-    for (i = 0; i < SPYI_VK_BATCHES; i++) {
-        if (gpu->batches[i].number <= gpu->finished) spyi_vk_return_pages(gpu, &gpu->batches[i].pages);
-    }
     result = gpu->vk.vkResetCommandPool(gpu->device, batch->pool, 0);
     if (result != VK_SUCCESS) return spyi_vk_fail(gpu, result, "vkResetCommandPool", error);
     SPYI_VK_ZERO(info);
@@ -283,14 +299,30 @@ static SPYI_VK_COLD spy_status spyi_vk_push_block(spyi_vk_gpu *gpu, VkCommandBuf
     return SPY_OK;
 }
 
+// Pushes a kernel's block, unless the command buffer has it from the last call. The kernel is bound, and its block is its push
+// constants. Where the blocks of several calls have differed, the next ones are not compared.
+static SPYI_VK_HOT void spyi_vk_push_constants(spyi_vk_gpu *gpu, VkCommandBuffer commands,
+                                               const spyi_vk_kernel *kernel, const void *block) {
+    const uint32_t size = kernel->push_size;
+    if (gpu->pushed_size == size) {
+        if (memcmp(gpu->pushed, block, size) == 0) return;
+        gpu->pushed_size = 0;
+        gpu->pushed_changes++;
+    }
+    if (gpu->pushed_changes < SPYI_VK_MOST_CHANGES && size <= SPYI_VK_MAX_PUSHED) {
+        memcpy(gpu->pushed, block, size);
+        gpu->pushed_size = size;
+    }
+    gpu->vk.vkCmdPushConstants(commands, kernel->layout, kernel->stages, 0, size, block);
+}
+
 static SPYI_VK_HOT spy_status spyi_vk_push(spyi_vk_gpu *gpu, VkCommandBuffer commands,
                                            const spyi_vk_kernel *kernel, const void *block,
                                            const spyi_binding *bindings, const spyi_uniform *uniforms,
                                            spyi_text *error) {
     spy_status status = SPY_OK;
     if (SPYI_LIKELY(kernel->push_size == kernel->base.block_size && !kernel->block_by_address)) {
-        if (kernel->push_size > 0)
-            gpu->vk.vkCmdPushConstants(commands, kernel->layout, kernel->stages, 0, kernel->push_size, block);
+        if (kernel->push_size > 0) spyi_vk_push_constants(gpu, commands, kernel, block);
     } else {
         status = spyi_vk_push_block(gpu, commands, kernel, block, error);
         if (status != SPY_OK) return status;
@@ -311,7 +343,10 @@ SPYI_FN spy_status spyi_vk_push_inputs(spyi_vk_gpu *gpu, VkCommandBuffer command
                                        const spyi_vk_kernel *kernel, const void *block,
                                        const spyi_binding *bindings, const spyi_uniform *uniforms,
                                        spyi_text *error) {
-    return spyi_vk_push(gpu, commands, kernel, block, bindings, uniforms, error);
+    gpu->pushed_size = 0; // those of gpu->bound are overwritten
+    const spy_status status = spyi_vk_push(gpu, commands, kernel, block, bindings, uniforms, error);
+    gpu->pushed_size = 0;
+    return status;
 }
 
 SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_text *error) {
@@ -327,10 +362,16 @@ SPYI_FN spy_status spyi_vk_dispatch(spyi_gpu *base, const spyi_work *work, spyi_
     commands = gpu->commands;
     if (!SPYI_LIKELY(work->before.transition_count == 0))
         spyi_vk_before(gpu, commands, &work->before, dispatch->indirect != 0);
-    else if (work->before.barrier) spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
+    else if (work->before.barrier) {
+        if (SPYI_LIKELY(!gpu->transferred && !gpu->draws && gpu->external == VK_NULL_HANDLE &&
+                        dispatch->indirect == 0))
+            spyi_vk_kernel_barrier(gpu, commands);
+        else spyi_vk_barrier(gpu, commands, dispatch->indirect != 0);
+    }
     if (gpu->bound != kernel) {
         gpu->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->pipeline);
         gpu->bound = kernel;
+        gpu->pushed_size = gpu->pushed_changes = 0;
     }
     status =
         spyi_vk_push(gpu, commands, kernel, dispatch->block, dispatch->bindings, dispatch->uniforms, error);
@@ -355,7 +396,7 @@ SPYI_FN spy_status spyi_vk_copy_buffer(spyi_vk_gpu *gpu, uint64_t to, uint64_t t
     VkBufferCopy region;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    spyi_vk_before_transfer(gpu, barrier);
     region.srcOffset = from_offset;
     region.dstOffset = to_offset;
     region.size = size;
@@ -375,7 +416,7 @@ SPYI_FN spy_status spyi_vk_fill(spyi_gpu *base, const spyi_work *work, spyi_text
     const spyi_fill_work *fill = (const spyi_fill_work *)(const void *)work;
     spy_status status = spyi_vk_begin(gpu, error);
     if (status != SPY_OK) return status;
-    if (work->before.barrier) spyi_vk_barrier(gpu, gpu->commands, false);
+    spyi_vk_before_transfer(gpu, work->before.barrier);
     gpu->vk.vkCmdFillBuffer(gpu->commands, (VkBuffer)fill->to->handle, fill->offset, fill->size,
                             fill->pattern);
     return spyi_vk_recorded(gpu, false, error);

@@ -28,7 +28,7 @@ SPYI_FN uint64_t spyi_vk_own_number(const spyi_vk_gpu *gpu, uint64_t number) {
     uint64_t own = 0;
     uint32_t i;
     if (number >= gpu->submitted) return gpu->submitted;
-    for (i = 0; i < SPYI_VK_BATCHES; i++) {
+    for (i = 0; i < gpu->batch_count; i++) {
         if (gpu->batches[i].number <= number && gpu->batches[i].number > own) own = gpu->batches[i].number;
     }
     return own;
@@ -159,6 +159,7 @@ SPYI_FN spy_status spyi_vk_submit(spyi_gpu *base, spyi_text *error) {
     if (status != SPY_OK) spyi_vk_drop_batch(gpu, error);
     gpu->waits.count = 0;
     signals->count = 0;
+    if (gpu->batch != NULL) gpu->batch->bytes = gpu->work_bytes;
     gpu->batch = NULL;
     gpu->commands = VK_NULL_HANDLE;
     gpu->submitted = gpu->base.open;
@@ -275,14 +276,56 @@ static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, uint32_t family, VkComma
     return gpu->vk.vkAllocateCommandBuffers(gpu->device, &info, commands);
 }
 
+// Returns the slot that was used last of those whose work has ended; NULL if there is none. *oldest becomes the one in
+// flight that was used first, and *bytes what those in flight use in pages.
+static spyi_vk_batch *spyi_vk_find_slot(spyi_vk_gpu *gpu, spyi_vk_batch **oldest, size_t *bytes) {
+    spyi_vk_batch *found = NULL;
+    uint32_t i;
+    *oldest = NULL;
+    *bytes = 0;
+    for (i = 0; i < gpu->batch_count; i++) {
+        spyi_vk_batch *slot = &gpu->batches[i];
+        if (slot->number > gpu->finished) {
+            if (*oldest == NULL || slot->number < (*oldest)->number) *oldest = slot;
+            *bytes += slot->bytes;
+            continue;
+        }
+        if (slot->pages != NULL) spyi_vk_return_pages(gpu, &slot->pages);
+        if (found == NULL || slot->number > found->number) found = slot;
+    }
+    return found;
+}
+
+SPYI_FN spy_status spyi_vk_take_slot(spyi_vk_gpu *gpu, spyi_vk_batch **slot, spyi_text *error) {
+    spyi_vk_batch *oldest;
+    size_t bytes;
+    (void)spyi_vk_poll(gpu);
+    *slot = spyi_vk_find_slot(gpu, &oldest, &bytes);
+    if (*slot == NULL && (gpu->batch_count < SPYI_VK_BATCHES_SMALL ||
+                          (gpu->batch_count < SPYI_VK_BATCHES && bytes < SPYI_VK_BATCHES_BYTES))) {
+        spyi_vk_batch *made = &gpu->batches[gpu->batch_count];
+        VkResult result = spyi_vk_make_commands(gpu, gpu->queue_family, &made->pool, &made->commands);
+        if (result == VK_SUCCESS) {
+            gpu->batch_count++;
+            *slot = made;
+            return SPY_OK;
+        }
+        gpu->vk.vkDestroyCommandPool(gpu->device, made->pool, NULL);
+        SPYI_VK_ZERO(*made);
+        if (oldest == NULL) return spyi_vk_fail(gpu, result, "creating command buffers", error);
+    }
+    if (*slot == NULL) { // none was made for want of memory, or there may be no more
+        spy_status status = spyi_vk_wait_own(gpu, oldest->number, UINT64_MAX, error);
+        if (status != SPY_OK) return status;
+        *slot = spyi_vk_find_slot(gpu, &oldest, &bytes);
+    }
+    return SPY_OK;
+}
+
 SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *error) {
     VkResult result = spyi_vk_make_timeline(gpu, NULL, &gpu->timeline);
     uint32_t i;
     if (result == VK_SUCCESS) result = spyi_vk_make_timeline(gpu, NULL, &gpu->lane);
-    for (i = 0; i < SPYI_VK_BATCHES && result == VK_SUCCESS; i++) {
-        result =
-            spyi_vk_make_commands(gpu, gpu->queue_family, &gpu->batches[i].pool, &gpu->batches[i].commands);
-    }
     for (i = 0; i < SPYI_VK_STAGING_COUNT && result == VK_SUCCESS; i++) {
         result =
             spyi_vk_make_commands(gpu, gpu->lane_family, &gpu->download[i].pool, &gpu->download[i].commands);
@@ -292,7 +335,7 @@ SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *erro
 
 SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
     uint32_t i;
-    for (i = 0; i < SPYI_VK_BATCHES; i++) {
+    for (i = 0; i < gpu->batch_count; i++) {
         gpu->vk.vkDestroyCommandPool(gpu->device, gpu->batches[i].pool, NULL);
         spyi_vk_free_pages(gpu, &gpu->batches[i].pages);
     }

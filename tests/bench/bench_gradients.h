@@ -117,7 +117,7 @@ static const backward_work backward_works[] = {
       "its backward call: sums over rows in one dispatch, over columns in another" },
 };
 
-// What a backward call costs beside the forward one. Rounds are short: the driver takes about 1,000 launches (Vulkan: 8,192
+// What a backward call costs beside the forward one. Rounds are short: the driver takes about 1,000 launches (Vulkan: 32,768
 // dispatches) that wait for the GPU, and from there on a call takes as long as the GPU does.
 static void measure_backward_calls(world *w, const backward_work *k) {
     enum { ROUNDS = 31 };

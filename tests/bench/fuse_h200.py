@@ -3,7 +3,8 @@
 A chain of five elementwise functions over 2^26 floats: fused, as one function written by hand, unfused (five calls), and its
 backward call against the bytes that it must move. Reductions over 2^26 floats (of 8192 x 8192, over a dimension) against the time of
 reading them once. torch eager and torch.compile do the same. Each line: what, milliseconds (least of several runs by the GPU's
-clock), GB/s of the bytes that must move, and the ratio to its bar.
+clock), GB/s of the bytes that must move, and the ratio to its bar. sum(f(g(x))) with a sine and a division is bound by arithmetic on CUDA
+(docs/measurements.md, "What bounds a reduction"); the row with cheap functions shows what the memory allows.
 
 SPY_BENCH_LOG2: another size than 2^26. `forms` tries other figures of sums (src/call/passes.c, src/call/width.c) on both backends:
 units in flight, groups, lengths. It needs an extension that was compiled with SLANGPY_CFLAGS=-DSPYI_TUNES. fuse_on_device.sh runs all."""
@@ -115,6 +116,14 @@ class Ours:
         self.reduction("sum(f(g(x)))", total, x)
         self.check(self.result.to_numpy(), w.sum())
         self.reduction("  the same, deterministic", total.deterministic(), x)
+        # What bounds that row: the same with two functions of the chain that cost a slot each, so that the memory bounds it, and each
+        # of its own two functions alone.
+        cheap = self.reduced("sum", lambda x: m.square(m.shift(x, 0.25)))
+        self.reduction("sum(f(g(x))) with f = square, g = shift", cheap, x)
+        self.check(self.result.to_numpy(), ((v + 0.25) ** 2).sum())
+        self.reduction("  the same, deterministic", cheap.deterministic(), x)
+        self.reduction("  sum(x / (1 + abs(x)))", self.reduced("sum", m.bend), x)
+        self.reduction("  sum(sin(x))", self.reduced("sum", m.wave), x)
         squares = self.reduced("sum", m.square)
         self.reduction("sum(x * x)", squares, x)
         self.check(self.result.to_numpy(), (v * v).sum())
@@ -197,6 +206,7 @@ def torchs():
         return a * a
 
     works = [("chain", chain, (x,), 8 * N), ("sum(f(g(x)))", lambda x: torch.sin(x / (1 + x.abs())).sum(), (x,), 4 * N),
+             ("sum(f(g(x))) with f = square, g = shift", lambda x: torch.square(x + 0.25).sum(), (x,), 4 * N),
              ("sum(x * x)", lambda x: (x * x).sum(), (x,), 4 * N), ("max(x * x)", lambda x: (x * x).max(), (x,), 4 * N),
              ("dot(x, y)", lambda x, y: (x * y).sum(), (x, y), 8 * N),
              ("sum(x * x) over dimension 0", lambda x: (x * x).sum(0), (square,), 4 * N),

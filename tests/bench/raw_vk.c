@@ -65,7 +65,9 @@ typedef struct raw {
     VkCommandBuffer cmd;
     VkFence fence;
     VkPipelineLayout layout;
-    VkPipeline add;
+    VkPipeline add, add_too; // two pipelines of one shader
+    VkSemaphore timeline;
+    uint64_t submissions; // what the timeline counts
     double created_ms;
 } raw;
 
@@ -126,7 +128,8 @@ static bool create_device(raw *r) {
     const float priority = 1;
     VkPhysicalDeviceVulkan12Features features = { .sType =
                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                                                  .bufferDeviceAddress = VK_TRUE };
+                                                  .bufferDeviceAddress = VK_TRUE,
+                                                  .timelineSemaphore = VK_TRUE };
     const VkDeviceQueueCreateInfo queue = { .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                             .queueFamilyIndex = r->family,
                                             .queueCount = 1,
@@ -181,6 +184,13 @@ static bool create_objects(raw *r) {
         .layout = r->layout
     };
     TRY(vkCreateComputePipelines(r->device, VK_NULL_HANDLE, 1, &info, NULL, &r->add));
+    TRY(vkCreateComputePipelines(r->device, VK_NULL_HANDLE, 1, &info, NULL, &r->add_too));
+    const VkSemaphoreTypeCreateInfo counts = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                               .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE };
+    TRY(vkCreateSemaphore(
+        r->device,
+        &(VkSemaphoreCreateInfo){ .sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &counts }, NULL,
+        &r->timeline));
     vkDestroyShaderModule(r->device, module, NULL);
     return true;
 }
@@ -280,6 +290,17 @@ static void compute_barrier(raw *r) {
                                          VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT };
     vkCmdPipelineBarrier(r->cmd, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                          0, 1, &writes, 0, NULL, 0, NULL);
+}
+
+// What dependent dispatches with transfers among them need.
+static void transfer_barrier(raw *r) {
+    const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    const VkMemoryBarrier all = { .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                  .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+                                  .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                                                   VK_ACCESS_TRANSFER_READ_BIT |
+                                                   VK_ACCESS_TRANSFER_WRITE_BIT };
+    vkCmdPipelineBarrier(r->cmd, stages, stages, 0, 1, &all, 0, NULL, 0, NULL);
 }
 
 static void record_copy(raw *r, const buffer *from, const buffer *to, VkDeviceSize from_offset,
@@ -461,19 +482,157 @@ static bool measure_many(raw *r, const buffer *host, const buffer *device, uint3
     return true;
 }
 
-// Keeps the GPU busy for two seconds: an H100 under Vulkan's work alone stays at low clocks for more than one.
-static bool settle(raw *r, const buffer *host) {
-    const double start = bench_now_ns();
-    while (!r->quick && bench_now_ns() - start < 2e9) {
-        if (!begin(r)) return false;
-        vkCmdBindPipeline(r->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, r->add);
-        for (uint32_t i = 0; i < 10000; ++i) {
-            record_add(r, tiny_address(host, 0), tiny_address(host, 1), tiny_address(host, 2));
-            compute_barrier(r);
-        }
-        if (!submit(r) || !wait(r, false)) return false;
+// ---- calls as our library issues them: a submission for each BATCH dispatches, each of which signals a timeline semaphore, while
+// the GPU works on earlier ones. What is timed is the issue, as in bench.c's rows of the same sort.
+
+enum { BATCH = 512, SLOTS = 32 };
+
+typedef enum issue_kind {
+    ISSUE_ROTATING, // 16 outputs in turn, a barrier a round of them
+    ISSUE_SAME,     // one output, so a barrier a call
+    ISSUE_SAME_ALL, // with a barrier that orders transfers, too
+    ISSUE_TWO,      // a call is two dispatches of two pipelines, to two outputs, and a barrier
+    ISSUE_TURNED,   // the same, and each call begins with the pipeline that the last one ended with
+    ISSUE_KINDS
+} issue_kind;
+
+static const struct {
+    const char *item, *note;
+} issue_kinds[ISSUE_KINDS] = {
+    { "raw_issue_rotating", "push constants, dispatch; a barrier each 16" },
+    { "raw_issue", "push constants, dispatch, barrier" },
+    { "raw_issue_all_stages", "... a barrier for transfers, too" },
+    { "raw_issue_two", "two pipelines: bind, push constants, dispatch, twice; barrier" },
+    { "raw_issue_two_turned", "... one bound in each call" },
+};
+
+typedef struct slots {
+    VkCommandPool pools[SLOTS];
+    VkCommandBuffer commands[SLOTS];
+    uint64_t numbers[SLOTS]; // the submission that each slot belongs to
+} slots;
+
+static bool make_slots(raw *r, slots *s) {
+    for (int i = 0; i < SLOTS; ++i) {
+        TRY(vkCreateCommandPool(
+            r->device,
+            &(VkCommandPoolCreateInfo){ .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                        .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
+                                        .queueFamilyIndex = r->family },
+            NULL, &s->pools[i]));
+        TRY(vkAllocateCommandBuffers(
+            r->device,
+            &(VkCommandBufferAllocateInfo){ .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .commandPool = s->pools[i],
+                                            .commandBufferCount = 1 },
+            &s->commands[i]));
     }
     return true;
+}
+
+static bool wait_for_number(raw *r, uint64_t number) {
+    TRY(vkWaitSemaphores(r->device,
+                         &(VkSemaphoreWaitInfo){ .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                                 .semaphoreCount = 1,
+                                                 .pSemaphores = &r->timeline,
+                                                 .pValues = &number },
+                         60000000000u));
+    return true;
+}
+
+// Begins the command buffer of a slot, which r->cmd becomes.
+static bool begin_slot(raw *r, slots *s, uint32_t at) {
+    if (s->numbers[at] > 0 && !wait_for_number(r, s->numbers[at])) return false;
+    TRY(vkResetCommandPool(r->device, s->pools[at], 0));
+    r->cmd = s->commands[at];
+    return begin(r);
+}
+
+static bool submit_slot(raw *r, slots *s, uint32_t at) {
+    const uint64_t number = ++r->submissions;
+    TRY(vkEndCommandBuffer(r->cmd));
+    TRY(vkQueueSubmit(r->queue, 1,
+                      &(VkSubmitInfo){ .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                       .pNext =
+                                           &(VkTimelineSemaphoreSubmitInfo){
+                                               .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                               .signalSemaphoreValueCount = 1,
+                                               .pSignalSemaphoreValues = &number },
+                                       .commandBufferCount = 1,
+                                       .pCommandBuffers = &r->cmd,
+                                       .signalSemaphoreCount = 1,
+                                       .pSignalSemaphores = &r->timeline },
+                      VK_NULL_HANDLE));
+    s->numbers[at] = number;
+    return true;
+}
+
+static bool issue(raw *r, slots *s, const buffer *device, uint32_t count, issue_kind kind) {
+    const bool two = kind >= ISSUE_TWO;
+    const VkDeviceAddress a = tiny_address(device, 0), b = tiny_address(device, 1);
+    VkPipeline bound = VK_NULL_HANDLE;
+    uint32_t at = 0, recorded = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        if (recorded == 0) {
+            if (!begin_slot(r, s, at)) return false;
+            bound = VK_NULL_HANDLE;
+        }
+        for (uint32_t k = 0; k < (two ? 2u : 1u); ++k) {
+            const uint32_t which = kind == ISSUE_TURNED ? (k + i) % 2 : k;
+            const VkPipeline pipeline = two && which ? r->add_too : r->add;
+            const uint32_t output = kind == ISSUE_ROTATING ? i % OUTPUTS : two ? which : 0;
+            if (bound != pipeline) vkCmdBindPipeline(r->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+            bound = pipeline;
+            record_add(r, a, b, tiny_address(device, 2 + output));
+            ++recorded;
+        }
+        if (kind == ISSUE_SAME_ALL) transfer_barrier(r);
+        else if (kind != ISSUE_ROTATING || i % OUTPUTS == OUTPUTS - 1) compute_barrier(r);
+        if (recorded < BATCH && i + 1 < count) continue;
+        if (!submit_slot(r, s, at)) return false;
+        at = (at + 1) % SLOTS;
+        recorded = 0;
+    }
+    return true;
+}
+
+static bool check_issue(raw *r, const buffer *host, const buffer *device, issue_kind kind) {
+    const uint32_t outputs = kind == ISSUE_ROTATING ? OUTPUTS : kind >= ISSUE_TWO ? 2 : 1;
+    if (!fetch_tiny(r, host, device)) return false;
+    for (uint32_t t = 0; t < outputs; ++t)
+        for (uint32_t i = 0; i < FLOATS; ++i)
+            if (tiny(host, 2 + t)[i] != (float)i + 1) {
+                bench_fail(&r->out, issue_kinds[kind].item, "output %u[%u] is %g", t, i,
+                           (double)tiny(host, 2 + t)[i]);
+                return false;
+            }
+    return true;
+}
+
+// All sorts in turns, round by round.
+static bool measure_issues(raw *r, const buffer *host, const buffer *device, uint32_t count) {
+    enum { ROUNDS = 7 };
+    double us[ISSUE_KINDS][ROUNDS];
+    const VkCommandBuffer own = r->cmd;
+    slots s = { .numbers = { 0 } };
+    bool good = make_slots(r, &s);
+    for (int round = -2; good && round < ROUNDS; ++round)
+        for (int kind = 0; good && kind < ISSUE_KINDS; ++kind) {
+            r->cmd = own;
+            if (!prepare_tiny(r, host, device)) return false;
+            const double start = bench_now_ns();
+            good = issue(r, &s, device, count, (issue_kind)kind);
+            const double end = bench_now_ns();
+            if (round >= 0) us[kind][round] = (end - start) / count * 1e-3;
+            good = good && wait_for_number(r, r->submissions);
+            r->cmd = own;
+            good = good && check_issue(r, host, device, (issue_kind)kind);
+        }
+    for (int kind = 0; good && kind < ISSUE_KINDS; ++kind)
+        bench_report(&r->out, issue_kinds[kind].item, "us", us[kind], ROUNDS, issue_kinds[kind].note);
+    r->cmd = own;
+    for (int i = 0; i < SLOTS; ++i) vkDestroyCommandPool(r->device, s.pools[i], NULL);
+    return good;
 }
 
 // Record, submit, wait and read one result that the kernel writes into host memory.
@@ -524,7 +683,8 @@ static bool measure_all(raw *r) {
     const uint32_t count = r->quick ? 1000 : 10000;
     good = measure_many(r, &host, &device, count, false) && good;
     good = measure_many(r, &host, &device, count, true) && good;
-    good = prepare_tiny(r, &host, &device) && settle(r, &host) && good;
+    good = measure_issues(r, &host, &device, count) && good;
+    good = prepare_tiny(r, &host, &device) && good;
     good = measure_round_trip(r, &host, r->quick ? 100 : 1000, false) && good;
     good = measure_round_trip(r, &host, r->quick ? 100 : 1000, true) && good;
     destroy_buffer(r, &ring);
@@ -563,6 +723,8 @@ int main(int argc, char **argv) {
         good = measure_all(r);
         vkDeviceWaitIdle(r->device);
         if (r->add != VK_NULL_HANDLE) vkDestroyPipeline(r->device, r->add, NULL);
+        if (r->add_too != VK_NULL_HANDLE) vkDestroyPipeline(r->device, r->add_too, NULL);
+        if (r->timeline != VK_NULL_HANDLE) vkDestroySemaphore(r->device, r->timeline, NULL);
         if (r->layout != VK_NULL_HANDLE) vkDestroyPipelineLayout(r->device, r->layout, NULL);
         if (r->fence != VK_NULL_HANDLE) vkDestroyFence(r->device, r->fence, NULL);
         if (r->pool != VK_NULL_HANDLE) vkDestroyCommandPool(r->device, r->pool, NULL);

@@ -370,7 +370,7 @@ def run_slangpy(quick):
     def poison(t, array):
         t.copy_from_numpy(np.full_like(array, POISON))
 
-    def warm(function, quiet=0.5):
+    def warm(function):
         """Keeps the GPU busy until it has settled: it lets its clocks fall while the CPU checks results."""
         def calls():
             start = time.perf_counter()
@@ -380,7 +380,7 @@ def run_slangpy(quick):
             return time.perf_counter() - start
 
         if not quick:
-            settle(calls, quiet)
+            settle(calls)
 
     def wall(function):
         """seconds a call, of some in a row and a wait"""
@@ -589,7 +589,7 @@ def run_slangpy(quick):
 
     def round_trip(item):
         samples = []
-        warm(lambda: module.add(a, b, _result=c), 2)
+        warm(lambda: module.add(a, b, _result=c))
         for i in range(trips + 20):
             start = time.perf_counter()
             value = module.add(float(i), 2.0)
@@ -600,7 +600,7 @@ def run_slangpy(quick):
 
     def call_wait(item):
         samples = []
-        warm(lambda: module.add(a, b, _result=c), 2)
+        warm(lambda: module.add(a, b, _result=c))
         for _ in range(trips + 20):
             start = time.perf_counter()
             module.add(ins[0], ins[1], _result=outs[1])

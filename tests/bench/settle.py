@@ -2,11 +2,11 @@
 import time
 
 
-def settle(run, quiet=0.5):
-    """Calls `run`, which returns how long it took, until `quiet` seconds bring nothing shorter. After some time without work, numpy's for instance, a
+def settle(run):
+    """Calls `run`, which returns how long it took, until half a second brings nothing shorter. After some time without work, numpy's for instance, a
     GPU is at lower clocks, and with Vulkan's work alone it comes back within seconds, not milliseconds."""
     least, settled = run(), time.perf_counter()
-    while time.perf_counter() - settled < quiet:
+    while time.perf_counter() - settled < 0.5:
         seconds = run()
         if seconds < 0.98 * least:
             settled = time.perf_counter()

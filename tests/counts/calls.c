@@ -1,5 +1,6 @@
 // What calls cost without a clock: instructions, allocations and submits, the same on any machine. tests/counts/run runs it
-// under callgrind, on the stand-in for CUDA's driver of the unit tests, and compares with kept figures.
+// under callgrind, on the stand-in for CUDA's driver of the unit tests or, with the argument "vk", on that of vk.h, and compares
+// with kept figures.
 //
 // Each row makes its calls WARM times, then COUNT times between two marks of callgrind's.
 #define _GNU_SOURCE 1
@@ -7,6 +8,7 @@
 #include "slangpy_cuda.h"
 
 #include "counting_allocator.h"
+#include "vk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +130,17 @@ static void row_globals(world *w, size_t i) {
                       &o) != SPY_OK;
 }
 
+static void row_scalar(world *w, size_t i) { // one number, and its result back
+    float result = 0;
+    (void)i;
+    w->failed += spy_call(w->add, SPY_ARGS(spy_arg_f32("a", 1), spy_arg_f32("b", 2),
+                                           spy_out_f32("_result", &result))) != SPY_OK;
+}
+static void row_call_wait(world *w, size_t i) {
+    row_rotating(w, i);
+    w->failed += spy_wait(w->device) != SPY_OK;
+}
+
 static spy_tensor *make_shape(world *w, spy_shape shape, bool with_grad) {
     spy_tensor_desc d;
     memset(&d, 0, sizeof d);
@@ -143,16 +156,21 @@ static spy_tensor *make(world *w, int64_t count, bool with_grad) {
     return make_shape(w, SPY_SHAPE(count), with_grad);
 }
 
-static void measure(world *w, const char *name, void (*row)(world *, size_t)) {
+// `waits`: the calls wait for the GPU, which has done its work at once. Otherwise it is busy all the time.
+static void measure(world *w, const char *name, void (*row)(world *, size_t), bool waits) {
     for (size_t i = 0; i < WARM; i++) row(w, i);
     spy_wait(w->device);
     long long allocated = allocations_made;
     uint64_t submits = spy_get_device_stats(w->device).submits;
+    standin.busy = !waits;
+    standin.barriers = standin.binds = standin.pushes = 0;
     CALLGRIND_ZERO_STATS;
     for (size_t i = 0; i < COUNT; i++) row(w, i);
     CALLGRIND_DUMP_STATS_AT(name);
-    printf("%s %lld %llu %zu\n", name, allocations_made - allocated,
-           (unsigned long long)(spy_get_device_stats(w->device).submits - submits), (size_t)COUNT);
+    standin.busy = false;
+    printf("%s %lld %llu %ld %ld %ld %zu\n", name, allocations_made - allocated,
+           (unsigned long long)(spy_get_device_stats(w->device).submits - submits), standin.barriers,
+           standin.binds, standin.pushes, (size_t)COUNT);
     fflush(stdout);
     if (w->failed) {
         fprintf(stderr, "count: %s: %zu calls failed: %s\n", name, w->failed,
@@ -167,6 +185,10 @@ int main(int argc, char **argv) {
     spy_device_desc d;
     memset(&d, 0, sizeof d);
     d.backend = spy_cuda_backend();
+    if (argc > 1 && strcmp(argv[1], "vk") == 0) {
+        standin_vk(&d);
+        argc--, argv++;
+    }
     d.allocator = counting_allocator();
     w.device = spy_create_device(&d);
     spy_module_desc md;
@@ -208,7 +230,8 @@ int main(int argc, char **argv) {
     // Arguments: the rows to measure; none: all.
 #define ROW(name)                                                                                            \
     for (int i = argc > 1 ? 1 : 0; i < argc; i++)                                                            \
-        if (argc == 1 || strcmp(argv[i], #name) == 0) measure(&w, #name, row_##name)
+        if (argc == 1 || strcmp(argv[i], #name) == 0)                                                        \
+    measure(&w, #name, row_##name, row_##name == row_scalar || row_##name == row_call_wait)
     ROW(same);
     ROW(rotating);
     ROW(declared);
@@ -228,6 +251,8 @@ int main(int argc, char **argv) {
     ROW(in_turns);
     ROW(prepared_group);
     ROW(globals);
+    ROW(scalar);
+    ROW(call_wait);
     spy_release_prepared(w.prepared);
     spy_release_prepared(w.prepared_group);
     spy_release_device(w.device);

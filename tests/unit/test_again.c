@@ -568,6 +568,53 @@ static void test_in_turns(void **state) {
     close_side(s);
 }
 
+// Two passes whose gradients share no memory run in either order: each repeated call begins with the kernel that the last one ended
+// with, so that a backend binds one pipeline for a call. Exact sums, whose kernels come in pairs, keep their order.
+static void test_turned_passes(void **state) {
+    enum { CALLS = 8 };
+    (void)state;
+    for (int exact = 0; exact < 2; exact++) {
+        side *s = &sides[0];
+        open_side(s);
+        spy_function *f = spy_find_function(s->module, "poly");
+        const int64_t rows =
+            exact ? 1 << 18 : 16; // so long that the parts of a sum need a kernel of their own
+        const spy_shape shapes[3] = { SPY_SHAPE(1, 4), SPY_SHAPE(rows, 1), SPY_SHAPE(rows, 4) };
+        for (int i = 0; i < 3; i++) s->tensors[i] = make_with(s, SPY_DTYPE_FLOAT32, shapes[i], true);
+        spy_call_options options;
+        memset(&options, 0, sizeof options);
+        options.mode = SPY_CALL_MODE_BACKWARD;
+        options.deterministic = exact != 0;
+        const void *last = NULL;
+        size_t each = 0;
+        for (int n = 0; n < CALLS; n++) {
+            const size_t before = spyi_null_op_count(s->device->gpu);
+            const void *first = NULL;
+            size_t dispatches = 0;
+            assert_int_equal(
+                spy_call_with(f,
+                              SPY_ARGS(spy_arg_tensor("a", s->tensors[0]), spy_arg_tensor("b", s->tensors[1]),
+                                       spy_arg_tensor("_result", s->tensors[2])),
+                              &options),
+                SPY_OK);
+            const void *ended = NULL;
+            for (size_t i = before; i < spyi_null_op_count(s->device->gpu); i++) {
+                const spyi_null_op *op = spyi_null_get_op(s->device->gpu, i);
+                if (op->kind != SPYI_NULL_DISPATCH) continue;
+                if (dispatches++ == 0) first = op->kernel;
+                ended = op->kernel;
+            }
+            if (n == 0) each = dispatches;
+            assert_int_equal(dispatches, each);
+            assert_int_equal(each, exact ? 3 : 2);
+            assert_ptr_not_equal(first, ended);
+            if (n > 3) assert_int_equal(first == last, !exact);
+            last = ended;
+        }
+        close_side(s);
+    }
+}
+
 // The last test: what the comparisons have left is in order.
 static void test_closed(void **state) {
     (void)state;
@@ -577,9 +624,10 @@ static void test_closed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_taken), cmocka_unit_test(test_prepared_options),    cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_in_turns), cmocka_unit_test(test_as_the_long_way),
-        cmocka_unit_test(test_wide),     cmocka_unit_test(test_closed),
+        cmocka_unit_test(test_taken),         cmocka_unit_test(test_prepared_options),
+        cmocka_unit_test(test_slices),        cmocka_unit_test(test_in_turns),
+        cmocka_unit_test(test_turned_passes), cmocka_unit_test(test_as_the_long_way),
+        cmocka_unit_test(test_wide),          cmocka_unit_test(test_closed),
     };
     return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }
