@@ -20291,9 +20291,9 @@ static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
 }
 
 // Returns the cost of converting a result when a kernel stores it, by Slang's own rules: every conversion
-// costs the same, and none from or to bool exists.
+// costs the same.
 static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
-    return from == to ? 0 : from == SPY_DTYPE_BOOL || to == SPY_DTYPE_BOOL ? SPYI_NO_FIT : 9;
+    return from == to ? 0 : 9;
 }
 
 static uint32_t spyi_cost(spyi_fit_use use, spy_dtype element, spy_dtype type) {
@@ -50805,6 +50805,9 @@ SPYI_FN void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const sp
     bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
     if (!spyi_bare_bool(to) && (!plain || from == to->scalar)) {
         spyi_text_add(out, "%s", expression);
+    } else if (spyi_bare_bool(to) && from != SPY_DTYPE_BOOL) { // 0.5 is true, but the byte of 0.5 would be 0
+        spyi_spell_memory(s, to, out);
+        spyi_text_add(out, "(%s(%s))", spyi_spell(to), expression);
     } else {
         spyi_spell_memory(s, to, out);
         spyi_text_add(out, "(%s)", expression);

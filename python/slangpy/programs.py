@@ -63,7 +63,7 @@ class TypeConformance:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self):
-        return "TypeConformance(interface_name={!r}, type_name={!r}, id={})".format(self.interface_name, self.type_name, self.id)
+        return 'TypeConformance(interface_name="{}", type_name="{}", id={})'.format(self.interface_name, self.type_name, self.id)
 
 
 class SpecializationArgKind(_IntEnum):
@@ -570,6 +570,14 @@ def _function_missing(self, name):
     raise missing("Function", name)
 
 
+def _root(self):
+    """The function without what map(), set(), bind() and the like have added."""
+    owner = self.full_name[: -len(self.name) - 1]
+    return self.module.find_function("{}::{}".format(owner, self.name) if owner else self.name)
+
+
+_slangpy.Function.root = property(_root)  # type: ignore[attr-defined]
+_slangpy.Function.slangpy_signature = property(lambda self: self.full_name, doc="A text that is the same for the same function.")  # type: ignore[attr-defined]
 _slangpy.Function.__getattr__ = _function_missing  # type: ignore[attr-defined]
 
 
@@ -679,15 +687,18 @@ class ComputePipelineDesc(_Desc):
 
 def _dispatch(function, threads, variables, encoder, parameters, indirect=False):
     """Runs an entry point. Parameters of plain data that are not given are zero, and so are globals."""
-    while True:
-        try:
-            return (function.dispatch_indirect if indirect else function.dispatch)(threads, vars=variables, command_encoder=encoder, **parameters)
-        except ValueError as error:
-            name = str(error).rpartition("Parameter '")[2].partition("' not specified")[0]
-            zero = None if name in parameters else _zero_of(function, name)
-            if zero is None:
-                raise
-            parameters = {**parameters, name: zero}
+    return (function.dispatch_indirect if indirect else function.dispatch)(threads, vars=variables, command_encoder=encoder, **parameters)
+
+
+def _add_zero(function, error, parameters):
+    """Function.dispatch() calls this with the error that a parameter was not given. If that is a parameter of plain data, adds zero for it
+    to `parameters` and returns True."""
+    name = str(error).rpartition("Parameter '")[2].partition("' not specified")[0]
+    zero = None if not name or name in parameters else _zero_of(function, name)
+    if zero is None:
+        return False
+    parameters[name] = zero
+    return True
 
 
 def _vector_class(type):
@@ -695,14 +706,23 @@ def _vector_class(type):
     return getattr(_slangpy, "{}{}".format(type.element_type.name, type.col_count), None) if type.kind.name == "vector" else None
 
 
+def _is_plain(type):
+    """Returns whether a type holds numbers only, and so neither pointers nor buffers or textures."""
+    kind = type.kind.name
+    if kind == "struct":
+        return all(_is_plain(field.type) for field in type.fields.values())
+    return kind in ("scalar", "vector", "matrix", "enum") or kind == "array" and _is_plain(type.element_type)
+
+
 def _zero_of(function, name):
-    """Returns zero for a parameter that is a number, vector or struct; None for other parameters, and if there is no such parameter."""
+    """Returns zero for a parameter that is a number, vector or struct of numbers; None for other parameters, and if there is no such
+    parameter."""
     kind = _slangpy.TypeReflection.Kind
     for parameter in function.reflection.parameters:
         type = parameter.type
         if parameter.name == name:
             made = {kind.struct: dict, kind.vector: _vector_class(type), kind.scalar: bool if type.name == "bool" else int}
-            return made[type.kind]() if made.get(type.kind) else None
+            return made[type.kind]() if made.get(type.kind) and _is_plain(type) else None
     return None
 
 
