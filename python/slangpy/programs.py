@@ -608,6 +608,7 @@ class ShaderProgram(_Child):
 
     modules: list[Module]
     entry_points: list[SlangEntryPoint]
+    _layout: ProgramLayout | None = None
 
     def __init__(
             self, modules: Iterable[Module], entry_points: Iterable[SlangEntryPoint],
@@ -638,9 +639,11 @@ class ShaderProgram(_Child):
     @property
     def layout(self) -> ProgramLayout:
         """The reflection of the program, or of the first entry point's module, as a ProgramLayout."""
-        whole = self.entry_points[0].module if self.entry_points else self.modules[0]
-        layouts = [e.layout for e in self.entry_points]
-        return whole.layout._of_entry_points([layout for layout in layouts if layout is not None])
+        if self._layout is None or not self._layout.is_valid:
+            whole = self.entry_points[0].module if self.entry_points else self.modules[0]
+            layouts = [e.layout for e in self.entry_points]
+            self._layout = whole.layout._of_entry_points([layout for layout in layouts if layout is not None])
+        return self._layout
 
     def get_compilation_report(self) -> CompilationReport:
         """get_compilation_report(): returns the CompilationReport of the program's entry points, a dict. Its times and lists are those of the

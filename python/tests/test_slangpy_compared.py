@@ -102,3 +102,21 @@ def test_small_things_on_the_host():
     assert str(spy.NativeHandleType.CUstream) == "NativeHandleType.CUstream"
     assert repr(spy.TypeConformance("A", "B", 3)) == 'TypeConformance(interface_name="A", type_name="B", id=3)'
     assert spy.SLANG_BUILD_TAG and isinstance(spy.SLANG_BUILD_TAG, str)
+
+
+def test_layouts_of_programs_leave_those_of_modules_alone(device):
+    """A program's layout has the program's entry points; the module keeps all of its own."""
+    module = device.load_module_from_source("compared_entries", """
+        [shader("compute")] [numthreads(8, 4, 2)] void main(uint3 tid : SV_DispatchThreadID) {}
+        [shader("compute")] [numthreads(1, 1, 1)] void other(uint3 tid : SV_DispatchThreadID) {}
+    """)
+    program = device.link_program([module], [module.entry_point("main")])
+    assert [e.name for e in program.layout.entry_points] == ["main"] and program.layout is program.layout
+    assert [e.name for e in module.entry_points] == [e.name for e in module.layout.entry_points] == ["main", "other"]
+
+
+def test_references_hold_structs_without_type_names(m):
+    """A ValueRef that held a dict with '_type' holds the fields alone after a call that writes it."""
+    r = spy.ValueRef({"_type": "S", "x": 1.0, "y": 2})
+    m.S.grow(r)
+    assert r.value == {"x": 2.0, "y": 2} and m.S.get(r) == 2

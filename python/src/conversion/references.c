@@ -488,6 +488,11 @@ int spyp_give_updates(spyp_call *call) {
         PyObject *value = spyp_part_value(call->function->module, u->part), *done = value;
         if (!value) return -1;
         if (u->place) {
+            // What a ValueRef holds after a call is the struct itself, without the name of its type that the dict had before.
+            if (u->part->parts && PyDict_Check(value) && PyDict_GetItemString(value, "_type") && PyDict_DelItemString(value, "_type") < 0) {
+                Py_DECREF(value);
+                return -1;
+            }
             spyp_replace(u->place, value);
             continue;
         }

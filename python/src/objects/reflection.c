@@ -533,14 +533,18 @@ static PyObject *spyp_program_module_decl(spyp_reflection *r) {
     return spyp_reflect_decl(SPYP_DECL, r->module, r->decl);
 }
 
-// Returns the same layout with the given entry points, which are those of a program and may be fewer than its module has.
+// Returns a layout of the same module with the given entry points, which are those of a program and may be fewer than its module has.
 static PyObject *spyp_program_of_entries(PyObject *self, PyObject *entries) {
     spyp_reflection *r = (spyp_reflection *)self;
     if (spyp_reflection_open(r, "layout") < 0) return NULL;
-    PyObject *list = PySequence_List(entries), *made = list ? spyp_reflect_decl(SPYP_PROGRAM, r->module, r->decl) : NULL;
-    if (made) ((spyp_reflection *)made)->entries = Py_NewRef(list);
+    PyObject *list = PySequence_List(entries);
+    spyp_reflection *made = list ? spyp_reflection_make(SPYP_PROGRAM, r->module) : NULL;
+    if (made) {
+        made->decl = r->decl;
+        made->entries = Py_NewRef(list);
+    }
     Py_XDECREF(list);
-    return made;
+    return (PyObject *)made;
 }
 
 SPYP_NAMED(spyp_layout_find_type_by_name, spyp_layout_find_type, "find_type_by_name", "name")
