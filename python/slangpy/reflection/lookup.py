@@ -85,5 +85,5 @@ def resolve_element_type(program_layout: ProgramLayout, element_type: Any) -> Ty
         except TypeError:
             found = None
     if found is None:
-        raise ValueError("resolve_element_type: the program has no type for {!r}".format(element_type))
+        raise _slangpy.ArgumentValueError("resolve_element_type: the program has no type for {!r}".format(element_type))
     return found
