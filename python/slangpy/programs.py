@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 import weakref
 
 from . import _slangpy
@@ -693,15 +694,25 @@ def _dispatch(function, threads, variables, encoder, parameters, indirect=False)
     return (function.dispatch_indirect if indirect else function.dispatch)(threads, vars=variables, command_encoder=encoder, **parameters)
 
 
-def _add_zero(function, error, parameters):
-    """Function.dispatch() calls this with the error that a parameter was not given. If that is a parameter of plain data, adds zero for it
-    to `parameters` and returns True."""
-    name = str(error).rpartition("Parameter '")[2].partition("' not specified")[0]
-    zero = None if not name or name in parameters else _zero_of(function, name)
-    if zero is None:
-        return False
-    parameters[name] = zero
-    return True
+def _add_missing(function, error, parameters):
+    """Function.dispatch() calls this with the error that a parameter or a global was not given. Adds zero, or an empty resource, for the
+    parameter to `parameters`, or for the globals to the function, and returns the function; returns None if the error is another one."""
+    text = str(error)
+    name = text.rpartition("Parameter '")[2].partition("' not specified")[0] if "Parameter '" in text else ""
+    if name and name not in parameters:
+        type = next((p.type for p in function.reflection.parameters if p.name == name), None)
+        value = None if type is None else _zero_of(type, function.module.device)
+        if value is None:
+            return None
+        parameters[name] = value
+        return function
+    first = text.partition("global shader parameters that are not given (see set()): ")[2].partition("\n")[0]
+    missing = re.findall("'([^']*)'", first)
+    types = {p.name: p.type_layout.type for p in function.module.layout.parameters}
+    values = {name: _zero_of(types[name], function.module.device) for name in missing if name in types}
+    if not missing or len(values) < len(missing) or None in values.values():
+        return None
+    return function.set(values)
 
 
 def _vector_class(type):
@@ -717,16 +728,44 @@ def _is_plain(type):
     return kind in ("scalar", "vector", "matrix", "enum") or kind == "array" and _is_plain(type.element_type)
 
 
-def _zero_of(function, name):
-    """Returns zero for a parameter that is a number, vector or struct of numbers; None for other parameters, and if there is no such
-    parameter."""
-    kind = _slangpy.TypeReflection.Kind
-    for parameter in function.reflection.parameters:
-        type = parameter.type
-        if parameter.name == name:
-            made = {kind.struct: dict, kind.vector: _vector_class(type), kind.scalar: bool if type.name == "bool" else int}
-            return made[type.kind]() if made.get(type.kind) and _is_plain(type) else None
-    return None
+def _zero_of(type, device):
+    """Returns zero for a type that is a number, vector or struct of numbers, and an empty resource for the type of one: a buffer of zeros, a
+    texture of one texel that is 0, or a sampler. Returns None for other types."""
+    kind = type.kind.name
+    if kind in ("resource", "sampler_state"):
+        return _empty_resource(type, device)
+    made = {"struct": dict, "vector": _vector_class(type), "scalar": bool if type.name == "bool" else int}.get(kind)
+    return made() if made and _is_plain(type) else None
+
+
+def _empty_resource(type, device):
+    """Returns a buffer, texture or sampler that stands for one that a script did not give. The device keeps it for the next time."""
+    from .buffers import BufferUsage, Format
+    from .textures import TextureType, TextureUsage
+
+    made = device.__dict__.setdefault("_empty_resources", {})
+    if type.full_name in made:
+        return made[type.full_name]
+    shape, value = type.resource_shape.name, None
+    if type.kind.name == "sampler_state":
+        value = device.create_sampler()
+    elif shape in ("structured_buffer", "byte_address_buffer"):
+        size = type.module.layout.get_type_layout(type).element_type_layout.stride if shape == "structured_buffer" else 4
+        usage = BufferUsage.shader_resource | BufferUsage.unordered_access
+        value = device.create_buffer(data=bytes(max(256 // size, 1) * size), usage=usage)
+    elif shape.startswith("texture_") and "_ms" not in shape and hasattr(TextureType, shape):
+        texel = type.resource_result_type
+        channels = {1: "r", 2: "rg"}.get(texel.element_count if texel.kind.name == "vector" else 1, "rgba")
+        number = {"int32": "sint", "uint32": "uint"}.get(texel.scalar_type.name, "float")
+        usage = TextureUsage.shader_resource if type.resource_access.name == "read" else TextureUsage.shader_resource | TextureUsage.unordered_access
+        value = device.create_texture(
+            type=getattr(TextureType, shape), format=getattr(Format, channels + "32_" + number), width=1, height=1, usage=usage)
+        encoder = device.create_command_encoder()
+        {"float": encoder.clear_texture_float, "sint": encoder.clear_texture_sint, "uint": encoder.clear_texture_uint}[number](value)
+        device.submit_command_buffer(encoder.finish())
+    if value is not None:
+        made[type.full_name] = value
+    return value
 
 
 class ComputeKernel(_Child):

@@ -639,27 +639,37 @@ static Py_ssize_t spyp_count_options(PyObject *args) {
     return encoder && (encoder == Py_None || PyObject_TypeCheck(encoder, spyp.encoder)) ? 2 : 1;
 }
 
-// After a dispatch that failed because a parameter of plain data was not given: adds zero for it to `kwargs`, clears the exception and
-// returns true. Otherwise returns false, and the exception stays. (slangpy/programs.py)
-static bool spyp_add_zero(PyObject *function, PyObject *kwargs) {
+// After a dispatch that failed because a parameter or global was not given: adds zero or an empty resource for it to `kwargs` or to
+// *function, clears the exception and returns true. Otherwise returns false, and the exception stays. (slangpy/programs.py)
+static bool spyp_add_missing(PyObject **function, PyObject *kwargs) {
     if (!PyErr_ExceptionMatches(PyExc_ValueError)) return false;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
     PyObject *programs = PyImport_ImportModule("slangpy.programs");
-    PyObject *added = programs ? PyObject_CallMethod(programs, "_add_zero", "OOO", function, value, kwargs) : NULL;
-    bool again = added && PyObject_IsTrue(added) > 0;
+    PyObject *again = programs ? PyObject_CallMethod(programs, "_add_missing", "OOO", *function, value, kwargs) : NULL;
     PyErr_Clear();
     Py_XDECREF(programs);
-    Py_XDECREF(added);
-    if (!again) {
+    if (!again || again == Py_None) {
+        Py_XDECREF(again);
         PyErr_Restore(type, value, trace);
         return false;
     }
+    spyp_replace(function, again);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(trace);
     return true;
+}
+
+// Removes the entries of a dict whose values are None: a dispatch takes them as not given. Returns 0, or -1 with an exception set.
+static int spyp_drop_none(PyObject *dict) {
+    PyObject *names = PyDict_Keys(dict);
+    int status = names ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_Size(names); i++)
+        if (PyDict_GetItem(dict, PyList_GetItem(names, i)) == Py_None) status = PyDict_DelItem(dict, PyList_GetItem(names, i));
+    Py_XDECREF(names);
+    return status;
 }
 
 // Takes `thread_count` (dispatch_indirect(): `groups`) by position or name, then the options `vars` and
@@ -681,9 +691,10 @@ static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kw
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             if (PyDict_GetItemString(rest, own[i])) PyDict_DelItemString(rest, own[i]);
         threads.small = !indirect && spyp_has_thread_parameter(f);
-        function = spyp_drop_unknown(f, rest) == 0 ? Py_NewRef(self) : NULL;
+        function = spyp_drop_unknown(f, rest) == 0 && spyp_drop_none(rest) == 0 ? Py_NewRef(self) : NULL;
         if (function && vars && PyDict_Check(vars)) {
             PyObject *globals = spyp_take_parameters(f, vars, rest);
+            if (globals && (spyp_drop_none(globals) < 0 || spyp_drop_none(rest) < 0)) Py_CLEAR(globals);
             spyp_replace(&vars, globals);
             if (!globals) Py_CLEAR(function);
             else if (PyDict_Size(globals) == 0) Py_CLEAR(vars);
@@ -695,7 +706,7 @@ static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kw
         if (function && encoder && encoder != Py_None && PyDict_SetItem(rest, spyp.s_append_to, encoder) < 0) Py_CLEAR(function);
         do {
             if (function) result = spyp_with_arguments(function, args, first + given, rest, false, verb, spyp_verb_dispatch, &threads);
-        } while (function && !result && spyp_add_zero(function, rest));
+        } while (function && !result && spyp_add_missing(&function, rest));
     }
     Py_XDECREF(count);
     Py_XDECREF(function);
