@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import re
 import weakref
 
 from . import _slangpy
@@ -701,15 +700,17 @@ def _add_missing(function, error, parameters):
     name = text.rpartition("Parameter '")[2].partition("' not specified")[0] if "Parameter '" in text else ""
     if name and name not in parameters:
         type = next((p.type for p in function.reflection.parameters if p.name == name), None)
-        value = None if type is None else _zero_of(type, function.module.device)
+        value = None if type is None else _zero_of(type, function, name)
         if value is None:
             return None
         parameters[name] = value
         return function
+    import re
+
     first = text.partition("global shader parameters that are not given (see set()): ")[2].partition("\n")[0]
     missing = re.findall("'([^']*)'", first)
     types = {p.name: p.type_layout.type for p in function.module.layout.parameters}
-    values = {name: _zero_of(types[name], function.module.device) for name in missing if name in types}
+    values = {name: _zero_of(types[name], function, name) for name in missing if name in types}
     if not missing or len(values) < len(missing) or None in values.values():
         return None
     return function.set(values)
@@ -728,12 +729,17 @@ def _is_plain(type):
     return kind in ("scalar", "vector", "matrix", "enum") or kind == "array" and _is_plain(type.element_type)
 
 
-def _zero_of(type, device):
+def _zero_of(type, function, name):
     """Returns zero for a type that is a number, vector or struct of numbers, and an empty resource for the type of one: a buffer of zeros, a
     texture of one texel that is 0, or a sampler. Returns None for other types."""
     kind = type.kind.name
     if kind in ("resource", "sampler_state"):
-        return _empty_resource(type, device)
+        value = _empty_resource(type, function.module.device)
+        if value is not None:
+            from .logger import log_warn_once
+
+            log_warn_once("{}.dispatch: '{}' is not given, or None: the kernel gets an empty {}".format(function.name, name, type.full_name))
+        return value
     made = {"struct": dict, "vector": _vector_class(type), "scalar": bool if type.name == "bool" else int}.get(kind)
     return made() if made and _is_plain(type) else None
 

@@ -123,7 +123,15 @@ def test_references_hold_structs_without_type_names(m):
 
 
 def test_missing_resources_of_a_dispatch_are_empty(device):
-    """Buffers, textures and samplers that a raw dispatch does not get, or gets as None, are empty: their elements are 0."""
+    """Buffers, textures and samplers that a raw dispatch does not get, or gets as None, are empty: their elements are 0. A warning says so."""
+    said = []
+
+    class Output(spy.LoggerOutput):
+        def write(self, level, name, msg):
+            said.append(msg)
+
+    output = Output()
+    spy.Logger.get().add_output(output)
     module = device.load_module_from_source("compared_missing", """
         StructuredBuffer<uint3> in; RWStructuredBuffer<uint> out; Texture2D<float4> picture; Texture2DArray<int2> layers; TextureCube<float> cube;
         SamplerState samp; ByteAddressBuffer bytes; Texture3D<uint> volume; RWTexture2D<float> target; uniform uint n;
@@ -138,6 +146,8 @@ def test_missing_resources_of_a_dispatch_are_empty(device):
         out.copy_from_numpy(np.full(4, 9, np.uint32))
         kernel.dispatch([4, 1, 1], vars=variables, **parameters)
         assert out.to_numpy().view(np.uint32).tolist() == [0, 1, 2, 3]
+    spy.Logger.get().remove_output(output)
+    assert sum("'picture' is not given, or None: the kernel gets an empty Texture2D<vector<float,4>>" in text for text in said) == 1
     picture = device.create_texture(format=spy.Format.rgba32_float, width=1, height=1, data=np.full((1, 1, 4), 5, np.float32))
     kernel.dispatch([4, 1, 1], vars={"out": out, "picture": picture, "n": 100}, k=1000)
     assert out.to_numpy().view(np.uint32).tolist() == [1105, 1106, 1107, 1108]
