@@ -725,7 +725,7 @@ def _is_plain(type):
     """Returns whether a type holds numbers only, and so neither pointers nor buffers or textures."""
     kind = type.kind.name
     if kind == "struct":
-        return all(_is_plain(field.type) for field in type.fields.values())
+        return type.field_count == len(type.fields) and all(_is_plain(field.type) for field in type.fields.values())
     return kind in ("scalar", "vector", "matrix", "enum") or kind == "array" and _is_plain(type.element_type)
 
 

@@ -124,6 +124,8 @@ def _fields(self):
     """The fields of a struct, and the components of a vector, by name: a FieldDict. The types of a SlangModule have a FieldList of a
     struct's fields."""
     found = _fields_of_struct.__get__(self)
+    if isinstance(found, dict) and found and _is_tensor(self):
+        found.clear()  # a tensor's members are the library's own
     if self.kind.name == "vector" and isinstance(found, dict):
         found.update({name: _Component(name, self.element_type) for name in "xyzw"[:self.col_count]})
     return found

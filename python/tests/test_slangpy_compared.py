@@ -30,6 +30,12 @@ def test_names_of_functions_have_generic_arguments(m):
     assert m["twice<float>"].map((0,)).root is m["twice<float>"] and m.S.get.bind({"x": 1.0}).root is m.S.get
 
 
+def test_tensor_types_have_no_fields(m):
+    """The members of a tensor's struct are the library's own, and not among its fields."""
+    for name in ("Tensor<float, 2>", "RWTensor<float3, 1>", "DiffTensor<float, 1>"):
+        assert m.layout.find_type_by_name(name).fields == {}
+
+
 def test_specialized_functions_are_found_by_name(m):
     """find_function_by_name() finds generic functions with arguments; the types of the parameters are those of the arguments."""
     for layout in (m.layout, m.device_module.layout):
