@@ -161,7 +161,7 @@ static PyObject *spyp_type_total_count(spyp_reflection *r) {
 static PyObject *spyp_type_fields(spyp_reflection *r) {
     PyObject *list = spyp_decl_list(SPYP_VARIABLE, r->module, r->type->fields, r->type->field_count, ~0u);
     // SlangPy has a list for the types of a SlangModule, which is a subclass of Module here, and a dict for those of a Module.
-    bool native = Py_TYPE(r->module) != spyp.module_type;
+    bool native = Py_TYPE((PyObject *)r->module) != spyp.module_type;
     PyObject *type = list ? spyp_enum_class(native ? "FieldList" : "FieldDict") : NULL, *items = native ? Py_XNewRef(list) : PyList_New(0);
     for (Py_ssize_t i = 0; !native && items && list && i < PyList_Size(list); i++) {
         PyObject *field = PyList_GetItem(list, i), *name = PyObject_GetAttr(field, spyp.s_name), *pair = name ? PyTuple_Pack(2, name, field) : NULL;
