@@ -20291,9 +20291,9 @@ static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
 }
 
 // Returns the cost of converting a result when a kernel stores it, by Slang's own rules: every conversion
-// costs the same, and none from or to bool exists.
+// costs the same.
 static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
-    return from == to ? 0 : from == SPY_DTYPE_BOOL || to == SPY_DTYPE_BOOL ? SPYI_NO_FIT : 9;
+    return from == to ? 0 : 9;
 }
 
 static uint32_t spyi_cost(spyi_fit_use use, spy_dtype element, spy_dtype type) {
@@ -44667,8 +44667,8 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
                       t->contiguous ? "%s needs at least one element"
                                     : "%s needs a tensor whose elements lie next to each other; copy it",
                       leaf->type->display);
-    else if (spyi_type_is_memory(t->type) && size % spyi_type_device_stride(leaf->element))
-        spyi_text_add(error, "%s takes whole elements of %zu bytes, got %llu bytes", leaf->type->display,
+    else if (spyi_type_is_memory(t->type) && size < spyi_type_device_stride(leaf->element)) // bytes after the last whole element are unused
+        spyi_text_add(error, "%s needs at least one element of %zu bytes, got %llu bytes", leaf->type->display,
                       spyi_type_device_stride(leaf->element), (unsigned long long)size);
     else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",
@@ -50805,6 +50805,9 @@ SPYI_FN void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const sp
     bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
     if (!spyi_bare_bool(to) && (!plain || from == to->scalar)) {
         spyi_text_add(out, "%s", expression);
+    } else if (spyi_bare_bool(to) && from != SPY_DTYPE_BOOL) { // 0.5 is true, but the byte of 0.5 would be 0
+        spyi_spell_memory(s, to, out);
+        spyi_text_add(out, "(%s(%s))", spyi_spell(to), expression);
     } else {
         spyi_spell_memory(s, to, out);
         spyi_text_add(out, "(%s)", expression);

@@ -4,7 +4,6 @@ works.
 python -m slangpy cache [clear] prints the folder of the cache on disk and its contents, or removes all of them."""
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import sys
@@ -22,9 +21,7 @@ def _compiler_lines():
         yield "  the places of the system's loader"
     for path in paths[:1]:
         try:
-            version = ctypes.CDLL(path).spGetBuildTagString
-            version.restype = ctypes.c_char_p
-            yield "Slang {}: {}{}".format(version().decode(), path, " (SLANGPY_SLANG_LIBRARY)" if named else "")
+            yield "Slang {}: {}{}".format(compiler.build_tag(path), path, " (SLANGPY_SLANG_LIBRARY)" if named else "")
         except (OSError, AttributeError) as error:
             yield "{}: {}".format(path, error)
 

@@ -33,7 +33,7 @@ from .math import (
 from .programs import ShaderProgram, SlangEntryPoint, SlangModule, SlangSession, TypeConformance
 from .reflection.reflectiontypes import TensorAccess, TensorType
 from .reflection import (
-    DeclKind as _DeclKind, FieldList as _FieldList, ModifierID, ParameterCategory as _ParameterCategory, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ShaderStage,
+    DeclKind as _DeclKind, ModifierID, ParameterCategory as _ParameterCategory, ResourceAccess as _ResourceAccess, ResourceShape as _ResourceShape, ShaderStage,
     TypeScalar as _ScalarType,
     TypeKind as _TypeKind,
 )
@@ -294,7 +294,7 @@ class Function:
         """
     @property
     def name(self) -> str:
-        """Slang's name of the function; for a method without the struct's name."""
+        """Slang's name of the function: 'f', 'f<float>'; for a method without the struct's name."""
     @property
     def module(self) -> Module:
         """The module that the function is looked up in."""
@@ -1279,8 +1279,10 @@ class TypeReflection(BaseReflectionObject):
     def cols(self) -> int:
         """Number of columns of a matrix."""
     @property
-    def fields(self) -> _FieldList:
-        """A struct's fields, as VariableReflections."""
+    def fields(self) -> Any:
+        """The fields of a struct, and the components of a vector, by name: a FieldDict. The types of a SlangModule have a
+        FieldList of a struct's fields.
+        """
     @property
     def field_count(self) -> int:
         """The number of fields of a struct."""
@@ -1402,7 +1404,7 @@ class FunctionReflection(_Declared):
 
     @property
     def full_name(self) -> str:
-        """The name with its parents': 'geometry::Circle::area'."""
+        """The name with its parents' and with generic arguments: 'geometry::Circle::area', 'f<float>'."""
     @property
     def return_type(self) -> TypeReflection:
         """The type of the result, which may be 'void'."""

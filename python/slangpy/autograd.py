@@ -31,7 +31,7 @@ def _may_store(type, depth=0):
         return True
     if kind == "array" and depth < 4:
         return _may_store(type.element_type, depth + 1)
-    return kind == "struct" and depth < 4 and not re.match(r"\w*(Tensor|NDBuffer)<", name) and any(_may_store(f.type, depth + 1) for f in type.fields)
+    return kind == "struct" and depth < 4 and not re.match(r"\w*(Tensor|NDBuffer)<", name) and any(_may_store(f.type, depth + 1) for f in type.fields.values())
 
 
 def _look_at(function):

@@ -37,3 +37,16 @@ def folders() -> list[str]:
 def places() -> list[str]:
     """Returns the path of every compiler library in folders(), in the order in which a Device tries them."""
     return [path for folder in folders() for path in sorted(glob.glob(os.path.join(glob.escape(folder), _NAMES)))]
+
+
+def build_tag(path: str | None = None) -> str:
+    """Returns the version that a compiler library names, such as "2026.12"; of the library that a Device would use if `path` is None.
+    Returns "unknown" if no library is found."""
+    import ctypes
+
+    path = path or os.environ.get("SLANGPY_SLANG_LIBRARY") or next(iter(places()), None)
+    if path is None:
+        return "unknown"
+    version = ctypes.CDLL(path).spGetBuildTagString
+    version.restype = ctypes.c_char_p
+    return version().decode()

@@ -78,7 +78,7 @@ class _Made:
         self.parameters = frozenset(p.name for p in own + more)
         structs = [p for p in own if p.type.kind == TypeReflection.Kind.struct]
         self.input = structs[0].name if structs else None
-        inputs = own + [field for p in structs for field in p.type.fields]
+        inputs = own + [field for p in structs for field in p.type.fields.values()]
         self.floats = frozenset(v.name for v in inputs if v.type.scalar_type in _FLOATS)
 
 

@@ -258,7 +258,7 @@ def submit(
             if isinstance(number, int):
                 pool._written[index] = (getattr(number, "part", commands), number, 0)
         commands._recording.submitted = True
-    submit_id = device.flush()
+    submit_id = device.flush() or _submit_something(device)
     for commands in command_buffers:
         for pool, index, number in commands._queries:
             if isinstance(number, int):
@@ -282,6 +282,14 @@ def _open_handle(device):
     if backend == "vulkan":
         return NativeHandle(NativeHandleType.VkCommandBuffer, _slangpy._open_commands(device))
     return NativeHandle(NativeHandleType.CUstream, _slangpy._stream(device)) if backend == "cuda" else NativeHandle()
+
+
+def _submit_something(device):
+    """Makes the first submission of a device that has recorded nothing yet, and returns its number: 0 is no number of a submission."""
+    from ._slangpy import Tensor
+
+    Tensor.zeros(device, (1,), "uint")
+    return device.flush()
 
 
 def _fence_pairs(device, fences, values, name, where):
@@ -359,11 +367,10 @@ class Fence(_Child):
         return self._pending[-1][0] if self._pending else self._reached
 
     def signal(self, value: int | None = None) -> int:
-        """signal(value=None): sets the value at once, from the host, and returns it. The default is signaled_value + 1. Raises an error
-        if `value` is not above signaled_value, or while submissions will still set the fence."""
-        if value is None or value == Fence.AUTO:
-            value = self.signaled_value + 1
-        self._check_signal(value)
+        """signal(value=None): sets the value at once, from the host, and returns it. The default is signaled_value + 1; the value may be
+        smaller than the present one. Raises an error while submissions will still set the fence."""
+        value = self.signaled_value + 1 if value is None or value == Fence.AUTO else self._value(value, "Fence.signal")
+        self.current_value  # forgets the submissions that have finished
         if self._pending:
             raise _slangpy.Error("Fence.signal: submissions are still to set it to {}; wait for them first".format(self._pending[-1][0]))
         self._reached = value

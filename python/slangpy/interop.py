@@ -2,10 +2,9 @@
 from __future__ import annotations
 
 import sys
-from enum import IntEnum
 
 from . import _slangpy
-from .enums import DeviceType
+from .enums import DeviceType, _IntEnum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["NativeHandle", "NativeHandleType", "CudaContextScope", "get_cuda_current_context_native_handles", "create_torch_device"]
 
 
-class NativeHandleType(IntEnum):
+class NativeHandleType(_IntEnum):
     """The type of a NativeHandle, under its name in the API."""
 
     undefined = 0

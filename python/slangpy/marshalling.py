@@ -800,7 +800,7 @@ def _has_marshall(value: Any) -> bool:
 
 def _fields_of(owner: str, path: tuple[str, ...], struct: Any, value: dict[str, Any]) -> list[tuple[_Field, Any]]:
     """Returns the fields of a dict, each with its value; an inner dict with a value of a registered class is replaced by its fields."""
-    types = {field.name: field.type for field in struct.fields}
+    types = {field.name: field.type for field in struct.fields.values()}
     found: list[tuple[_Field, Any]] = []
     for name, item in value.items():
         if name == "_type":

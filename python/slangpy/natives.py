@@ -19,6 +19,14 @@ SGL_GIT_VERSION = "slangpy.h {}".format(SPY_VERSION)
 SGL_BUILD_TYPE = "Release"
 
 
+def __getattr__(name: str) -> str:
+    if name == "SLANG_BUILD_TAG":
+        from . import compiler
+
+        return compiler.build_tag()
+    raise AttributeError("module 'slangpy.natives' has no attribute '{}'".format(name))
+
+
 # >>torch: these names are those of SlangPy's bridge. Calls take tensors of torch by themselves and need none of them.
 
 # The numbers of c10::ScalarType, which torch's Python module does not have.

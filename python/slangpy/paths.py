@@ -32,7 +32,7 @@ PATHS = {
         "format_struct format_tensor format_texture setup_in_jupyter"),
     "core.native": ("marshalling", "*"),
     "slangpy": ("marshalling", "*"),
-    "natives": ("natives", "SGL_VERSION_MAJOR SGL_VERSION_MINOR SGL_VERSION_PATCH SGL_VERSION SGL_GIT_VERSION SGL_BUILD_TYPE "
+    "natives": ("natives", "SGL_VERSION_MAJOR SGL_VERSION_MINOR SGL_VERSION_PATCH SGL_VERSION SGL_GIT_VERSION SGL_BUILD_TYPE SLANG_BUILD_TAG "
         "is_torch_bridge_available is_torch_bridge_using_fallback get_torch_bridge_fallback_reason "
         "set_torch_bridge_python_fallback is_torch_tensor extract_torch_tensor_info extract_torch_tensor_signature "
         "copy_torch_tensor_to_buffer copy_buffer_to_torch_tensor create_torch_empty_tensor create_torch_zeros_like_tensor"),

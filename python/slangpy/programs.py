@@ -63,7 +63,7 @@ class TypeConformance:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self):
-        return "TypeConformance(interface_name={!r}, type_name={!r}, id={})".format(self.interface_name, self.type_name, self.id)
+        return 'TypeConformance(interface_name="{}", type_name="{}", id={})'.format(self.interface_name, self.type_name, self.id)
 
 
 class SpecializationArgKind(_IntEnum):
@@ -570,6 +570,14 @@ def _function_missing(self, name):
     raise missing("Function", name)
 
 
+def _root(self):
+    """The function without what map(), set(), bind() and the like have added."""
+    owner = self.full_name[: -len(self.name) - 1]
+    return self.module.find_function("{}::{}".format(owner, self.name) if owner else self.name)
+
+
+_slangpy.Function.root = property(_root)  # type: ignore[attr-defined]
+_slangpy.Function.slangpy_signature = property(lambda self: self.full_name, doc="A text that is the same for the same function.")  # type: ignore[attr-defined]
 _slangpy.Function.__getattr__ = _function_missing  # type: ignore[attr-defined]
 
 
@@ -600,6 +608,7 @@ class ShaderProgram(_Child):
 
     modules: list[Module]
     entry_points: list[SlangEntryPoint]
+    _layout: ProgramLayout | None = None
 
     def __init__(
             self, modules: Iterable[Module], entry_points: Iterable[SlangEntryPoint],
@@ -630,9 +639,11 @@ class ShaderProgram(_Child):
     @property
     def layout(self) -> ProgramLayout:
         """The reflection of the program, or of the first entry point's module, as a ProgramLayout."""
-        whole = self.entry_points[0].module if self.entry_points else self.modules[0]
-        layouts = [e.layout for e in self.entry_points]
-        return whole.layout._of_entry_points([layout for layout in layouts if layout is not None])
+        if self._layout is None or not self._layout.is_valid:
+            whole = self.entry_points[0].module if self.entry_points else self.modules[0]
+            layouts = [e.layout for e in self.entry_points]
+            self._layout = whole.layout._of_entry_points([layout for layout in layouts if layout is not None])
+        return self._layout
 
     def get_compilation_report(self) -> CompilationReport:
         """get_compilation_report(): returns the CompilationReport of the program's entry points, a dict. Its times and lists are those of the
@@ -679,15 +690,30 @@ class ComputePipelineDesc(_Desc):
 
 def _dispatch(function, threads, variables, encoder, parameters, indirect=False):
     """Runs an entry point. Parameters of plain data that are not given are zero, and so are globals."""
-    while True:
-        try:
-            return (function.dispatch_indirect if indirect else function.dispatch)(threads, vars=variables, command_encoder=encoder, **parameters)
-        except ValueError as error:
-            name = str(error).rpartition("Parameter '")[2].partition("' not specified")[0]
-            zero = None if name in parameters else _zero_of(function, name)
-            if zero is None:
-                raise
-            parameters = {**parameters, name: zero}
+    return (function.dispatch_indirect if indirect else function.dispatch)(threads, vars=variables, command_encoder=encoder, **parameters)
+
+
+def _add_missing(function, error, parameters):
+    """Function.dispatch() calls this with the error that a parameter or a global was not given. Adds zero, or an empty resource, for the
+    parameter to `parameters`, or for the globals to the function, and returns the function; returns None if the error is another one."""
+    text = str(error)
+    name = text.rpartition("Parameter '")[2].partition("' not specified")[0] if "Parameter '" in text else ""
+    if name and name not in parameters:
+        type = next((p.type for p in function.reflection.parameters if p.name == name), None)
+        value = None if type is None else _zero_of(type, function, name)
+        if value is None:
+            return None
+        parameters[name] = value
+        return function
+    import re
+
+    first = text.partition("global shader parameters that are not given (see set()): ")[2].partition("\n")[0]
+    missing = re.findall("'([^']*)'", first)
+    types = {p.name: p.type_layout.type for p in function.module.layout.parameters}
+    values = {name: _zero_of(types[name], function, name) for name in missing if name in types}
+    if not missing or len(values) < len(missing) or None in values.values():
+        return None
+    return function.set(values)
 
 
 def _vector_class(type):
@@ -695,15 +721,57 @@ def _vector_class(type):
     return getattr(_slangpy, "{}{}".format(type.element_type.name, type.col_count), None) if type.kind.name == "vector" else None
 
 
-def _zero_of(function, name):
-    """Returns zero for a parameter that is a number, vector or struct; None for other parameters, and if there is no such parameter."""
-    kind = _slangpy.TypeReflection.Kind
-    for parameter in function.reflection.parameters:
-        type = parameter.type
-        if parameter.name == name:
-            made = {kind.struct: dict, kind.vector: _vector_class(type), kind.scalar: bool if type.name == "bool" else int}
-            return made[type.kind]() if made.get(type.kind) else None
-    return None
+def _is_plain(type):
+    """Returns whether a type holds numbers only, and so neither pointers nor buffers or textures."""
+    kind = type.kind.name
+    if kind == "struct":
+        return type.field_count == len(type.fields) and all(_is_plain(field.type) for field in type.fields.values())
+    return kind in ("scalar", "vector", "matrix", "enum") or kind == "array" and _is_plain(type.element_type)
+
+
+def _zero_of(type, function, name):
+    """Returns zero for a type that is a number, vector or struct of numbers, and an empty resource for the type of one: a buffer of zeros, a
+    texture of one texel that is 0, or a sampler. Returns None for other types."""
+    kind = type.kind.name
+    if kind in ("resource", "sampler_state"):
+        value = _empty_resource(type, function.module.device)
+        if value is not None:
+            from .logger import log_warn_once
+
+            log_warn_once("{}.dispatch: '{}' is not given, or None: the kernel gets an empty {}".format(function.name, name, type.full_name))
+        return value
+    made = {"struct": dict, "vector": _vector_class(type), "scalar": bool if type.name == "bool" else int}.get(kind)
+    return made() if made and _is_plain(type) else None
+
+
+def _empty_resource(type, device):
+    """Returns a buffer, texture or sampler that stands for one that a script did not give. The device keeps it for the next time."""
+    from .buffers import BufferUsage, Format
+    from .textures import TextureType, TextureUsage
+
+    made = device.__dict__.setdefault("_empty_resources", {})
+    if type.full_name in made:
+        return made[type.full_name]
+    shape, value = type.resource_shape.name, None
+    if type.kind.name == "sampler_state":
+        value = device.create_sampler()
+    elif shape in ("structured_buffer", "byte_address_buffer"):
+        size = type.module.layout.get_type_layout(type).element_type_layout.stride if shape == "structured_buffer" else 4
+        usage = BufferUsage.shader_resource | BufferUsage.unordered_access
+        value = device.create_buffer(data=bytes(max(256 // size, 1) * size), usage=usage)
+    elif shape.startswith("texture_") and "_ms" not in shape and hasattr(TextureType, shape):
+        texel = type.resource_result_type
+        channels = {1: "r", 2: "rg"}.get(texel.element_count if texel.kind.name == "vector" else 1, "rgba")
+        number = {"int32": "sint", "uint32": "uint"}.get(texel.scalar_type.name, "float")
+        usage = TextureUsage.shader_resource if type.resource_access.name == "read" else TextureUsage.shader_resource | TextureUsage.unordered_access
+        value = device.create_texture(
+            type=getattr(TextureType, shape), format=getattr(Format, channels + "32_" + number), width=1, height=1, usage=usage)
+        encoder = device.create_command_encoder()
+        {"float": encoder.clear_texture_float, "sint": encoder.clear_texture_sint, "uint": encoder.clear_texture_uint}[number](value)
+        device.submit_command_buffer(encoder.finish())
+    if value is not None:
+        made[type.full_name] = value
+    return value
 
 
 class ComputeKernel(_Child):

@@ -107,6 +107,31 @@ for _name, _get in [
 ]:
     setattr(_Struct, _name, property(_get))
     setattr(_Type, _name, property(_get))
+_fields_of_struct = _Type.fields
+
+
+class _Component:
+    """A component of a vector, such as x, as one of the fields of its type."""
+
+    def __init__(self, name, type):
+        self.name, self.type = name, type
+
+    def __repr__(self):
+        return 'refl::Variable(name="{}", type="{}")'.format(self.name, self.type.full_name)
+
+
+def _fields(self):
+    """The fields of a struct, and the components of a vector, by name: a FieldDict. The types of a SlangModule have a FieldList of a
+    struct's fields."""
+    found = _fields_of_struct.__get__(self)
+    if isinstance(found, dict) and found and _is_tensor(self):
+        found.clear()  # a tensor's members are the library's own
+    if self.kind.name == "vector" and isinstance(found, dict):
+        found.update({name: _Component(name, self.element_type) for name in "xyzw"[:self.col_count]})
+    return found
+
+
+_Type.fields = property(_fields)
 _Type.slang_scalar_type = property(lambda self: self.scalar_type, doc="The ScalarType of its numbers.")
 _Type.num_elements = property(lambda self: self.element_count, doc="Number of elements of an array or vector.")
 _Type.struct = property(lambda self: self, doc="The type itself.")
@@ -114,6 +139,8 @@ _Type.device = property(lambda self: self.module.device, doc="The Device of its 
 _Type.rows = property(lambda self: self.row_count, doc="Number of rows of a matrix.")
 _Type.cols = property(lambda self: self.col_count, doc="Number of columns of a matrix.")
 _Struct.layout = property(_program)
+_Struct.options = property(lambda self: self.module.options, doc="The options of its module.")
+_Struct.slangpy_signature = property(lambda self: self.full_name, doc="A text that is the same for the same type.")
 _Struct.element_type = _of_struct("element_type")
 _Struct.device = property(lambda self: self.module.device, doc="The Device of the type's module.")
 _Struct.device_module = property(lambda self: getattr(self.module, "device_module", self.module), doc="The SlangModule that the type belongs to.")
@@ -139,6 +166,17 @@ _Variable: Any = _slangpy.VariableReflection
 _Variable.io_type = property(_io_type)
 _Variable.no_diff = property(_no_diff)
 _TypeLayout: Any = _slangpy.TypeLayoutReflection
+_FunctionReflection: Any = _slangpy.FunctionReflection
+for _class in (_FunctionReflection, _Variable):
+    _class.reflection = property(lambda self: self, doc="The reflection itself.")
+    _class.program = property(lambda self: self.module.layout, doc="The ProgramLayout of its module.")
+    _class.layout = property(lambda self: self.module.layout, doc="The ProgramLayout of its module.")
+_FunctionReflection.this_type = property(lambda self: self.this, doc="The type that the method belongs to, or None, as `this`.")
+_Variable.declaration = property(lambda self: self, doc="The reflection itself.")
+_Variable.differentiable = property(lambda self: self.type is not None and self.type.differentiable, doc="Whether its type is differentiable.")
+_Variable.derivative = property(lambda self: self.type and self.type.derivative, doc="The type of its derivative, or None.")
+_slangpy.ProgramLayout.low_level_layout = property(  # type: ignore[attr-defined]
+    lambda self: self.module.device_module.layout, doc="The ProgramLayout of its module's device_module, whose types have lists of fields.")
 _TypeLayout.reflection = property(lambda self: self, doc="The layout itself.")
 
 

@@ -261,7 +261,7 @@ def _converter(type_, where, way):
         return pair
     if type_.kind.name != "struct" or type_.full_name.startswith("TensorView"):
         return None
-    fields = {field.name: _converter(field.type, "{}.{}".format(where, field.name), way) for field in type_.fields}
+    fields = {field.name: _converter(field.type, "{}.{}".format(where, field.name), way) for field in type_.fields.values()}
     if not fields:
         return None
     names, label = ", ".join(fields), type_.name

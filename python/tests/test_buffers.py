@@ -179,10 +179,10 @@ def test_tensor_parameters(device, m):
 
 
 def test_whole_elements(device, m):
-    """A buffer whose size is no multiple of the parameter's element is refused. (Feature B1.)"""
-    assert m.count(device.create_buffer(size=36)) == 3
-    with pytest.raises(spy.Error, match="whole elements of 12 bytes, got 40 bytes"):
-        m.count(device.create_buffer(size=40))
+    """A raw buffer's bytes behind the last whole element are not used; one without a whole element is refused. (Feature B1.)"""
+    assert m.count(device.create_buffer(size=36)) == m.count(device.create_buffer(size=40)) == 3
+    with pytest.raises(spy.Error, match="one element of 12 bytes, got 8 bytes"):
+        m.count(device.create_buffer(size=8))
 
 
 def test_wrong_type(device, m):

@@ -47,8 +47,8 @@ def test_result_of_another_number_type(device, m, dtype, count):
 
 
 def test_result_vectors_of_another_number_type(device, load):
-    """Outputs may be tensors of vectors and structs, of their numbers in trailing dimensions, and views with strides; bools are not
-    converted. (Feature R2.)"""
+    """Outputs may be tensors of vectors and structs, of their numbers in trailing dimensions, and views with strides; bools
+    are converted, too. (Feature R2.)"""
     v = load("float3 v(float x) { return float3(x, 2 * x, 3 * x) + 0.5; } int n(int x) { return x; } float2x2 mat(float x) { return float2x2(x, 1.5, 2.5, x); }\n"
              "bool odd(int x) { return x % 2 != 0; } [Differentiable] float sq(float x) { return x * x; }")
     x = np.arange(5, dtype=np.float32)
@@ -61,8 +61,10 @@ def test_result_vectors_of_another_number_type(device, load):
     assert v.v(2.0, _result=np.zeros(3)).tolist() == [2.5, 4.5, 6.5]
     assert v.n(np.arange(4), _result=spy.Tensor.empty(device, (4,), "float")).to_numpy().tolist() == [0, 1, 2, 3]
     assert v.odd(np.arange(4), _result=spy.Tensor.zeros(device, (4,), "bool")).to_numpy().tolist() == [False, True, False, True]
-    with pytest.raises(TypeError, match="'_result': expected float3, got bool tensor.*bool is not converted to float|'_result': expected float3"):
-        v.v(x, _result=spy.Tensor.empty(device, (5, 3), "bool"))
+    assert np.array_equal(v.v(x - 0.5, _result=spy.Tensor.empty(device, (5, 3), "bool")).to_numpy(), (x[:, None] - 0.5) * [1, 2, 3] + 0.5 != 0)
+    assert v.v(0.25, _result=spy.Tensor.empty(device, (2,), "bool3")).to_numpy().all()  # 0.75 is true, though its byte would be 0
+    for element in ("int", "float", "double", "half", "uint8_t"):
+        assert v.odd(np.arange(4), _result=spy.Tensor.zeros(device, (4,), element)).to_numpy().tolist() == [0, 1, 0, 1], element
     doubles = spy.Tensor.empty(device, (5,), "double")  # in forward mode the value is converted, too
     pair = v.sq.fwds(spy.Tensor.from_numpy(device, x).with_grads(grad_in=np.ones(5, np.float32)), _result=spy.diffPair(doubles, spy.Tensor.zeros(device, (5,))))
     assert doubles.to_numpy().tolist() == (x * x).tolist() and pair.grad.to_numpy().tolist() == (2 * x).tolist()
@@ -148,7 +150,8 @@ def test_lists_of_structs_for_arrays(load):
 def test_result_into_references_and_dicts(m, load):
     """A ValueRef takes the result; a dict of tensors takes the fields of a struct. (Features R2, C8.)"""
     r = spy.floatRef()
-    assert m.add(1, 2, _result=r) is r and r.value == 3
+    assert m.add(1, 2, _result=r) == 3 and r.value == 3  # SlangPy returns the value, not the reference
+    assert m.add(1, 2, _result=spy.ValueRef) == 3 and m.add.return_type(spy.ValueRef)(3, 4) == 7
     m.add(np.float32([1, 2]), 2, _result=r)
     assert r.value.to_numpy().tolist() == [3, 4]
     p = load("struct P { int a; float b; };\nP make(int x) { P p; p.a = x; p.b = x * 0.5; return p; }")

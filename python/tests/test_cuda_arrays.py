@@ -264,7 +264,8 @@ for typestr, code, name in (("<f4", (2, 32, 1), "float"), ("<f8", (2, 64, 1), "d
         assert got.dtype.name == name and got.to_numpy().dtype == wanted.dtype and np.array_equal(got.to_numpy(), wanted), (name, got.dtype)
 for kind, double, bools, ints in ((Plain, ("<f8",), ("|b1",), ("<i4",)), (Packed, ((2, 64, 1),), ((6, 8, 1),), ((0, 32, 1),)), (Fast, ((2, 64, 1),), ((6, 8, 1),), ((0, 32, 1),))):
     raises(TypeError, "'a': expected float, got double tensor (8,); a tensor's numbers are not converted from double to float", m.add, kind((8,), *double), 1.0)
-    raises(TypeError, "'_result': expected float, got bool tensor (8,)", m.add, 1.0, kind((8,)), _result=kind((8,), *bools))
+    m.add(1.0, kind((8,)), _result=kind((8,), *bools, at=64))
+    assert places(blocks[-1]) == [0, 64]
     m.add(1.0, kind((8,), at=64), _result=kind((8,), *ints))
     assert places(blocks[-1]) == [0, 64]
     m.both(kind((8,), *bools), True, _result=kind((8,), *bools, at=64))

@@ -367,6 +367,7 @@ def test_fence(device, m):
     assert f.current_value == 9 and repr(f) == "<slangpy.Fence 9 of 9>"
     assert f.signal() == 10 and f.signal(20) == 20 and f.current_value == 20
     f.wait(3)
+    assert f.signal(7) == 7 and f.current_value == f.signaled_value == 7 and f.signal() == 8  # the host may set a smaller value
 
 
 def test_fence_errors(device, m):
@@ -379,7 +380,7 @@ def test_fence_errors(device, m):
     with pytest.raises(spy.Error, match="would never end"):
         device.submit_command_buffers([commands], wait_fences=[f], wait_fence_values=[1])
     with pytest.raises(ValueError, match="above 0, got 0"):
-        f.signal(0)
+        device.submit_command_buffers([commands], signal_fences=[f], signal_fence_values=[0])
     with pytest.raises(ValueError, match="1 fences with 0 values"):
         device.submit_command_buffers([commands], signal_fences=[f])
     with pytest.raises(TypeError, match="expected Fences"):

@@ -587,10 +587,13 @@ def test_dispatch_errors(m):
     with pytest.raises(ValueError, match="thread_count"):
         m.fill.dispatch((-1, 1, 1), t, 1)
     with pytest.raises(spy.Error):
-        m.fill.dispatch(4, t)
-    with pytest.raises(spy.Error):
         m.fill.dispatch(4, t, np.float32([1, 2]))
+    with pytest.raises(spy.Error, match="'t' not specified"):
+        m.fill.dispatch(4, v=1)
     assert not t.to_numpy().any()
+    m.fill.dispatch(4, t, 3)
+    m.fill.dispatch(4, t)  # a parameter of plain data that is not given is 0, as in SlangPy
+    assert t.to_numpy().tolist() == [0, 1, 2, 3]
 
 
 # >>functions as objects

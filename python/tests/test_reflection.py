@@ -107,8 +107,8 @@ def test_types(layout, name, kind, scalar, rows, columns, count):
     ("ns::Inner", "Inner", "ns.Inner"),
     ("Grid<float, 4>", "Grid", "Grid<float, 4>"),
     ("Grid<ns.Inner, 2>", "Grid", "Grid<ns.Inner, 2>"),
-    ("float[3][2]", "float[3][2]", "float[3][2]"),
-    ("float2[4]", "float2[4]", "vector<float,2>[4]"),
+    ("float[3][2]", "Array", "float[3][2]"),
+    ("float2[4]", "Array", "vector<float,2>[4]"),
     ("half3x2", "matrix", "matrix<half,3,2>"),
     ("RWTexture2D<float4>", "_Texture", "RWTexture2D<vector<float,4>>"),
     ("Buffer<float>", "_Texture", "Buffer<float>"),
@@ -193,13 +193,19 @@ def test_arrays(layout):
 def test_fields(layout):
     """Reflection gives fields of structs with their types, positions and attributes. (Feature M11.)"""
     t = layout.find_type_by_name("Circle")
-    assert [(f.name, f.type.full_name, f.index) for f in t.fields] == [("r", "float", 0), ("c", "vector<float,3>", 1), ("n", "int[4]", 2)]
+    assert [(f.name, f.type.full_name, f.index) for f in t.fields.values()] == [("r", "float", 0), ("c", "vector<float,3>", 1), ("n", "int[4]", 2)]
+    assert sorted(t.fields) == ["c", "n", "r"] and "c" in t.fields and t.fields["c"] is t.fields[1] and len(t.fields) == 3
+    assert {n: f.type.full_name for n, f in layout.find_type_by_name("int2").fields.items()} == {"x": "int", "y": "int"}
+    plain = layout.low_level_layout.find_type_by_name("Circle").fields  # the types of a SlangModule have lists of fields
+    assert [f.name for f in plain] == ["r", "c", "n"] and plain["c"] is plain[1]
+    with pytest.raises(KeyError):
+        t.fields["zz"]
     assert t.field_count == 3 and t.find_field("c").type.is_vector and t.find_field("zz") is None
     assert t.fields[0].find_user_attribute_by_name("Range").args == (-1.0, 1.0)
     assert t.fields[1].user_attributes == []
     grid = layout.find_type_by_name("Grid<int, 6>")
-    assert [(f.name, f.type.full_name) for f in grid.fields] == [("v", "int[6]")]
-    assert layout.find_type_by_name("float3").fields == []
+    assert [(f.name, f.type.full_name) for f in grid.fields.values()] == [("v", "int[6]")]
+    assert layout.low_level_layout.find_type_by_name("float3").fields == []
 
 
 def test_user_attributes(layout):

@@ -208,7 +208,7 @@ def test_lookup_between_numpy_and_slang(device, layout):
     for dtype, name in [(np.float32, "float"), (np.float16, "half"), (np.int64, "int64_t"), (np.uint8, "uint8_t"), (np.bool_, "bool")]:
         assert numpy_to_slang(np.dtype(dtype), device, layout) is t(name) and slang_to_numpy(t(name)) == dtype
     assert numpy_to_slang(np.dtype(np.complex64), device, layout) is None
-    assert resolve_program_layout(device, None, layout) is layout and resolve_program_layout(device, t("P"), None) is layout
+    assert resolve_program_layout(device, None, layout) is layout and resolve_program_layout(device, t("P"), None) is layout.module.layout
     for what in ("float3", spy.float3, t("float3"), layout.module.float3, layout.get_type_layout("float3")):
         assert resolve_element_type(layout, what) is t("float3")
     assert resolve_element_type(layout, float) is t("float") and resolve_element_type(layout, bool) is t("bool")

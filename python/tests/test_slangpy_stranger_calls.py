@@ -614,7 +614,7 @@ def test_entry_points_are_specialized_and_renamed(device):
 def test_reflection_of_a_module(m):
     layout = m.layout
     ray = layout.find_type_by_name("Ray")
-    assert [f.name for f in ray.fields] == ["o", "d"] and ray.kind == spy.TypeReflection.Kind.struct
+    assert list(ray.fields) == ["o", "d"] and ray.kind == spy.TypeReflection.Kind.struct
     f = layout.find_function_by_name("minmax")
     assert [p.name for p in f.parameters] == ["a", "b", "lo", "hi"] and f.parameters[2].has_modifier(spy.ModifierID.out)
     assert layout.find_type_by_name("Nope") is None and layout.find_function_by_name("nope") is None

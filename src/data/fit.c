@@ -52,9 +52,9 @@ static uint32_t spyi_host_cost(spy_dtype from, spy_dtype to) {
 }
 
 // Returns the cost of converting a result when a kernel stores it, by Slang's own rules: every conversion
-// costs the same, and none from or to bool exists.
+// costs the same.
 static uint32_t spyi_stored_cost(spy_dtype from, spy_dtype to) {
-    return from == to ? 0 : from == SPY_DTYPE_BOOL || to == SPY_DTYPE_BOOL ? SPYI_NO_FIT : 9;
+    return from == to ? 0 : 9;
 }
 
 static uint32_t spyi_cost(spyi_fit_use use, spy_dtype element, spy_dtype type) {

@@ -35,6 +35,9 @@ SPYI_FN void spyi_spell_store(const spyi_emit_state *s, spy_dtype from, const sp
     bool plain = to->kind == SPYI_TYPE_SCALAR || to->kind == SPYI_TYPE_VECTOR;
     if (!spyi_bare_bool(to) && (!plain || from == to->scalar)) {
         spyi_text_add(out, "%s", expression);
+    } else if (spyi_bare_bool(to) && from != SPY_DTYPE_BOOL) { // 0.5 is true, but the byte of 0.5 would be 0
+        spyi_spell_memory(s, to, out);
+        spyi_text_add(out, "(%s(%s))", spyi_spell(to), expression);
     } else {
         spyi_spell_memory(s, to, out);
         spyi_text_add(out, "(%s)", expression);

@@ -120,8 +120,8 @@ static bool spyi_buffer_check(const spyi_leaf *leaf, const spyi_value *value, vo
                       t->contiguous ? "%s needs at least one element"
                                     : "%s needs a tensor whose elements lie next to each other; copy it",
                       leaf->type->display);
-    else if (spyi_type_is_memory(t->type) && size % spyi_type_device_stride(leaf->element))
-        spyi_text_add(error, "%s takes whole elements of %zu bytes, got %llu bytes", leaf->type->display,
+    else if (spyi_type_is_memory(t->type) && size < spyi_type_device_stride(leaf->element)) // bytes after the last whole element are unused
+        spyi_text_add(error, "%s needs at least one element of %zu bytes, got %llu bytes", leaf->type->display,
                       spyi_type_device_stride(leaf->element), (unsigned long long)size);
     else if (at % alignment)
         spyi_text_add(error, "%s must begin at a multiple of %u bytes on this device, got %llu",

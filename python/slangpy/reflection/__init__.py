@@ -71,6 +71,15 @@ class FieldList(list):  # type: ignore[type-arg]
         return [(field.name, field) for field in self]
 
 
+class FieldDict(dict):  # type: ignore[type-arg]
+    """TypeReflection.fields of a Module's types: a dict of the fields by name, in their order. An int as index finds a field, too."""
+
+    def __missing__(self, key):  # type: ignore[no-untyped-def]
+        if isinstance(key, int):
+            return list(self.values())[key]
+        raise KeyError(key)
+
+
 class TypeKind(_IntEnum):
     """TypeReflection.Kind: the kind of a type. void is a scalar, as in Slang."""
 

@@ -62,7 +62,7 @@ def resolve_program_layout(device: Device, element_type: Any, program_layout: Pr
 
 def resolve_element_type(program_layout: ProgramLayout, element_type: Any) -> TypeReflection:
     """resolve_element_type(program_layout, element_type): returns the type for a name, Struct, type, layout, class (float, int, bool,
-    float3), or dtype of numpy. Raises a ValueError if there is none."""
+    float3), or dtype of numpy. Raises a ValueError if the program has no such type."""
     if isinstance(element_type, TypeReflection):
         found = element_type if element_type.module is program_layout.module else program_layout.find_type_by_name(element_type.full_name)
         return found or element_type
@@ -85,5 +85,5 @@ def resolve_element_type(program_layout: ProgramLayout, element_type: Any) -> Ty
         except TypeError:
             found = None
     if found is None:
-        raise ValueError("resolve_element_type: there is no type for {!r}".format(element_type))
+        raise _slangpy.ArgumentValueError("resolve_element_type: the program has no type for {!r}".format(element_type))
     return found

@@ -96,6 +96,15 @@ static int spyp_result_kind(spyp_invocation *in) {
     return -1;
 }
 
+// Returns whether all overloads of a function are void.
+static bool spyp_returns_nothing(spyp_function *f) {
+    const spy_decl *decl = spyp_declared(f);
+    if (!decl) return false;
+    for (; decl; decl = spy_next_overload(decl))
+        if (!decl->type || decl->type->kind != SPY_TYPE_KIND_VOID) return false;
+    return true;
+}
+
 // Tells whether an argument is a number, or an array of numbers that cannot be written.
 static bool spyp_is_constant(const spy_arg *arg) {
     bool number = arg->kind == SPY_ARG_KIND_BOOL || arg->kind == SPY_ARG_KIND_INT || arg->kind == SPY_ARG_KIND_UINT || arg->kind == SPY_ARG_KIND_FLOAT;
@@ -132,12 +141,17 @@ static int spyp_take_result(spyp_invocation *in) {
         // The result may be void; if it is not, the library's error names the missing argument.
         if (in->call.mode == SPY_CALL_MODE_BACKWARD) return 0;
         *arg = spyp_new_result(in, false);
+    } else if (PyType_Check(given) && PyType_IsSubtype((PyTypeObject *)given, spyp.value_ref)) {
+        in->result = NULL; // the value itself
+        *arg = spyp_new_result(in, false);
     } else if (PyType_Check(given) && PyDict_GetItemWithError(spyp.python_types, given)) {
         PyErr_Format(spyp.marshalled, "%U: argument '_result': results of %R are those of direct calls", in->call.function->name, given);
         return -1;
     } else if (PyUnicode_Check(given) || PyType_Check(given)) {
         if (spyp_result_kind(in) < 0) return -1;
-        *arg = spyp_new_result(in, true);
+        bool none = !in->texture && spyp_returns_nothing(in->call.function);
+        if (none) in->result = NULL;
+        *arg = spyp_new_result(in, !none);
     } else if (spyp_take_given(in, arg) < 0) {
         return -1;
     }
@@ -450,6 +464,8 @@ PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t
             spyp_leave(d);
         }
         if (result && in.call.updates && spyp_give_updates(&in.call) < 0) Py_CLEAR(result);
+        else if (result && in.call.updates && !in.append_to && in.result && result == in.result && PyObject_TypeCheck(result, spyp.value_ref))
+            spyp_replace(&result, spyp_ref_value(result));
         else if (result && f->declared && !ordered && !in.has_options) spyp_quick_learn(f, args, PyVectorcall_NARGS(nargsf), names, &in.args);
     }
     spyp_call_end(&in.call);
@@ -623,6 +639,39 @@ static Py_ssize_t spyp_count_options(PyObject *args) {
     return encoder && (encoder == Py_None || PyObject_TypeCheck(encoder, spyp.encoder)) ? 2 : 1;
 }
 
+// After a dispatch that failed because a parameter or global was not given: adds zero or an empty resource for it to `kwargs` or to
+// *function, clears the exception and returns true. Otherwise returns false, and the exception stays. (slangpy/programs.py)
+static bool spyp_add_missing(PyObject **function, PyObject *kwargs) {
+    if (!PyErr_ExceptionMatches(PyExc_ValueError)) return false;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *programs = PyImport_ImportModule("slangpy.programs");
+    PyObject *again = programs ? PyObject_CallMethod(programs, "_add_missing", "OOO", *function, value, kwargs) : NULL;
+    PyErr_Clear();
+    Py_XDECREF(programs);
+    if (!again || again == Py_None) {
+        Py_XDECREF(again);
+        PyErr_Restore(type, value, trace);
+        return false;
+    }
+    spyp_replace(function, again);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return true;
+}
+
+// Removes the entries of a dict whose values are None: a dispatch takes them as not given. Returns 0, or -1 with an exception set.
+static int spyp_drop_none(PyObject *dict) {
+    PyObject *names = PyDict_Keys(dict);
+    int status = names ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PyList_Size(names); i++)
+        if (PyDict_GetItem(dict, PyList_GetItem(names, i)) == Py_None) status = PyDict_DelItem(dict, PyList_GetItem(names, i));
+    Py_XDECREF(names);
+    return status;
+}
+
 // Takes `thread_count` (dispatch_indirect(): `groups`) by position or name, then the options `vars` and
 // `command_encoder`, and then the function's arguments.
 static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kwargs, bool indirect) {
@@ -642,9 +691,10 @@ static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kw
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             if (PyDict_GetItemString(rest, own[i])) PyDict_DelItemString(rest, own[i]);
         threads.small = !indirect && spyp_has_thread_parameter(f);
-        function = spyp_drop_unknown(f, rest) == 0 ? Py_NewRef(self) : NULL;
+        function = spyp_drop_unknown(f, rest) == 0 && spyp_drop_none(rest) == 0 ? Py_NewRef(self) : NULL;
         if (function && vars && PyDict_Check(vars)) {
             PyObject *globals = spyp_take_parameters(f, vars, rest);
+            if (globals && (spyp_drop_none(globals) < 0 || spyp_drop_none(rest) < 0)) Py_CLEAR(globals);
             spyp_replace(&vars, globals);
             if (!globals) Py_CLEAR(function);
             else if (PyDict_Size(globals) == 0) Py_CLEAR(vars);
@@ -654,7 +704,9 @@ static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kw
             spyp_replace(&function, set);
         }
         if (function && encoder && encoder != Py_None && PyDict_SetItem(rest, spyp.s_append_to, encoder) < 0) Py_CLEAR(function);
-        if (function) result = spyp_with_arguments(function, args, first + given, rest, false, verb, spyp_verb_dispatch, &threads);
+        do {
+            if (function) result = spyp_with_arguments(function, args, first + given, rest, false, verb, spyp_verb_dispatch, &threads);
+        } while (function && !result && spyp_add_missing(&function, rest));
     }
     Py_XDECREF(count);
     Py_XDECREF(function);

@@ -195,6 +195,8 @@ const spyp_converter *spyp_values_converter(PyObject *object); // NULL if this f
 int spyp_convert_part(spyp_call *call, PyObject *value, spy_arg *arg, spyp_part *part);
 // Converts a ValueRef that takes a result and gives no value, such as `_result`.
 int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg);
+// Returns the value that a ValueRef holds.
+PyObject *spyp_ref_value(PyObject *ref);
 // Makes an argument whose result is stored at `place`, a member of `object`. If the call gives no result, the
 // place gets `otherwise`, which the caller keeps.
 int spyp_convert_out(spyp_call *call, PyObject *object, PyObject **place, PyObject *otherwise, spy_arg *arg);

@@ -527,11 +527,16 @@ static int spyp_convert_this(spyp_call *call, PyObject *object, spy_arg *arg) {
     PyObject *made = spyp_call_method(object, spyp.s_get_this), *value = spyp_arena_kept(&call->arena, made);
     if (!made) call->foreign = true;
     if (!value) return -1;
-    if (call->mode == SPY_CALL_MODE_BACKWARD || !spyp_function_is(call->function, SPYP_TRAIT_CHANGES) ||
-        !PyObject_HasAttr(object, spyp.s_update_this))
-        return spyp_convert(call, value, NULL, arg);
+    if (call->mode == SPY_CALL_MODE_BACKWARD || !PyObject_HasAttr(object, spyp.s_update_this)) return spyp_convert(call, value, NULL, arg);
     spyp_part *part = (spyp_part *)spyp_arena_take(&call->arena, sizeof *part);
-    if (!part || spyp_convert_part(call, value, arg, part) < 0) return -1;
+    if (!part) return -1;
+    if (!spyp_function_is(call->function, SPYP_TRAIT_CHANGES)) { // update_this() gets what get_this() gave
+        memset(part, 0, sizeof *part);
+        part->value = value;
+        if (spyp_convert(call, value, NULL, arg) < 0) return -1;
+    } else if (spyp_convert_part(call, value, arg, part) < 0) {
+        return -1;
+    }
     return spyp_call_update(call, object, NULL, part);
 }
 

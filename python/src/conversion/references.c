@@ -249,7 +249,11 @@ static PyObject *spyp_ref_make(PyObject *args, PyObject *kwargs, PyObject *stand
     static char *names[] = { "init_value", NULL };
     PyObject *value = standard;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &value)) return NULL;
-    return PyObject_CallFunctionObjArgs((PyObject *)spyp.value_ref, value, NULL);
+    if (PyLong_Check(value) && PyFloat_Check(standard)) value = PyNumber_Float(value);
+    else Py_INCREF(value);
+    PyObject *ref = value ? PyObject_CallFunctionObjArgs((PyObject *)spyp.value_ref, value, NULL) : NULL;
+    Py_XDECREF(value);
+    return ref;
 }
 
 static PyObject *spyp_int_ref(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -457,6 +461,11 @@ int spyp_convert_out(spyp_call *call, PyObject *object, PyObject **place, PyObje
     return spyp_call_update(call, object, place, part);
 }
 
+PyObject *spyp_ref_value(PyObject *ref) {
+    PyObject *value = ((spyp_value_ref_object *)ref)->value;
+    return Py_NewRef(value ? value : Py_None);
+}
+
 int spyp_convert_ref_out(spyp_call *call, PyObject *object, spy_arg *arg) {
     return spyp_convert_out(call, object, &((spyp_value_ref_object *)object)->value, Py_None, arg);
 }
@@ -479,6 +488,11 @@ int spyp_give_updates(spyp_call *call) {
         PyObject *value = spyp_part_value(call->function->module, u->part), *done = value;
         if (!value) return -1;
         if (u->place) {
+            // What a ValueRef holds after a call is the struct itself, without the name of its type that the dict had before.
+            if (u->part->parts && PyDict_Check(value) && PyDict_GetItemString(value, "_type") && PyDict_DelItemString(value, "_type") < 0) {
+                Py_DECREF(value);
+                return -1;
+            }
             spyp_replace(u->place, value);
             continue;
         }

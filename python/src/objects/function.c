@@ -413,9 +413,16 @@ static PyObject *spyp_function_as_struct(PyObject *self, PyObject *ignored) {
     return PyErr_Format(spyp.value_error, "'%U' is a function; expected a type", ((spyp_function *)self)->name);
 }
 
+// Returns the name behind that of the struct, with generic arguments: "get" for "Grid<float, 4>::get", "f<float>" for "f<float>".
 static PyObject *spyp_function_get_name(PyObject *self, void *ignored) {
+    const char *text = spyp_utf8(((spyp_function *)self)->name), *start = text;
+    int depth = 0;
     SPYP_UNUSED(ignored);
-    return spyp_short_name(((spyp_function *)self)->name);
+    for (const char *c = text; c && *c; c++) {
+        depth += (*c == '<') - (*c == '>');
+        if (depth == 0 && (*c == '.' || *c == ':')) start = c + 1;
+    }
+    return text ? PyUnicode_FromString(start) : NULL;
 }
 
 static PyObject *spyp_function_get_full_name(PyObject *self, void *ignored) {
@@ -555,7 +562,7 @@ static PyMethodDef spyp_function_methods[] = {
 };
 
 static PyGetSetDef spyp_function_getset[] = {
-    { "name", spyp_function_get_name, NULL, "Slang's name of the function; for a method without the struct's name.", NULL },
+    { "name", spyp_function_get_name, NULL, "Slang's name of the function: 'f', 'f<float>'; for a method without the struct's name.", NULL },
     { "full_name", spyp_function_get_full_name, NULL, "The name with that of its struct and with generic arguments: 'Particle.step', "
         "'f<float>'.", NULL },
     { "declared", spyp_function_get_declared, NULL,

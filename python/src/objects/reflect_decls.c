@@ -198,7 +198,18 @@ static PyObject *spyp_decl_type(spyp_reflection *r) {
 }
 
 // Makes the object of a function or parameter whose generic parameters have these arguments, which may be NULL.
-static PyObject *spyp_reflect_with(spyp_reflected kind, spyp_module *module, const spy_decl *decl, PyObject *arguments) {
+// Returns a dict of generic arguments by the names of a function's generic parameters, or None if their numbers differ.
+PyObject *spyp_generic_arguments(const spy_decl *decl, PyObject *list) {
+    if (!decl || PyList_Size(list) != (Py_ssize_t)spyp_decl_generics(decl)) Py_RETURN_NONE;
+    PyObject *dict = PyDict_New();
+    for (uint32_t i = 0, at = 0; dict && i < decl->child_count; i++) {
+        if (!(SPYP_GENERIC_KINDS >> decl->children[i].kind & 1)) continue;
+        if (PyDict_SetItemString(dict, decl->children[i].name, PyList_GetItem(list, (Py_ssize_t)at++)) < 0) Py_CLEAR(dict);
+    }
+    return dict;
+}
+
+PyObject *spyp_reflect_with(spyp_reflected kind, spyp_module *module, const spy_decl *decl, PyObject *arguments) {
     if (!arguments) return spyp_reflect_decl(kind, module, decl);
     spyp_reflection *r = spyp_reflection_get(kind, module, spyp_format("%d %p %R", (int)kind, decl, arguments));
     if (r) {
@@ -503,6 +514,19 @@ static PyObject *spyp_function_specialize(PyObject *self, PyObject *types) {
     return found;
 }
 
+static PyObject *spyp_function_full_name(spyp_reflection *r) {
+    PyObject *name = PyUnicode_FromString(r->decl->path), *values = NULL, *comma = NULL, *joined = NULL;
+    if (!name || !r->arguments) return name;
+    values = PyDict_Values(r->arguments);
+    comma = values ? PyUnicode_FromString(", ") : NULL;
+    joined = comma ? PyUnicode_Join(comma, values) : NULL;
+    spyp_replace(&name, joined ? PyUnicode_FromFormat("%U<%U>", name, joined) : NULL);
+    Py_XDECREF(joined);
+    Py_XDECREF(comma);
+    Py_XDECREF(values);
+    return name;
+}
+
 SPYP_NAMED(spyp_function_specialize_by_types, spyp_function_specialize, "specialize_with_arg_types", "types")
 
 static PyMethodDef spyp_function_methods[] = {
@@ -515,7 +539,7 @@ static PyMethodDef spyp_function_methods[] = {
 
 static const spyp_property spyp_function_properties[] = {
     SPYP_DECL_PROPERTIES,
-    SPYP_OF_DECL("full_name", SPYP_DECL_TEXT, path, "The name with its parents': 'geometry::Circle::area'."),
+    SPYP_GET("full_name", spyp_function_full_name, "The name with its parents' and with generic arguments: 'geometry::Circle::area', 'f<float>'."),
     SPYP_GET("return_type", spyp_decl_type, "The type of the result, which may be 'void'."),
     SPYP_GET("parameters", spyp_function_parameters, "The parameters, as VariableReflections."),
     SPYP_GET("this", spyp_function_this, "The type that the method belongs to; None for static methods and other functions."),

@@ -95,9 +95,8 @@ static PyObject *spyp_type_name(spyp_reflection *r) {
         break;
     default: break;
     }
-    PyObject *text = PyUnicode_FromStringAndSize(name, end - name);
-    if (text && r->type->kind == SPY_TYPE_KIND_ARRAY) spyp_replace(&text, spyp_library_name(text));
-    return text;
+    if (r->type->kind == SPY_TYPE_KIND_ARRAY) return PyUnicode_FromString("Array"); // Slang's name of the generic type of all arrays
+    return PyUnicode_FromStringAndSize(name, end - name);
 }
 
 // Returns the name that Slang prints, in which vectors and matrices are generic types.
@@ -161,9 +160,18 @@ static PyObject *spyp_type_total_count(spyp_reflection *r) {
 
 static PyObject *spyp_type_fields(spyp_reflection *r) {
     PyObject *list = spyp_decl_list(SPYP_VARIABLE, r->module, r->type->fields, r->type->field_count, ~0u);
-    PyObject *type = list ? spyp_enum_class("FieldList") : NULL; // FieldList, a list that also has names as keys
-    if (list) spyp_replace(&list, type ? PyObject_CallFunctionObjArgs(type, list, NULL) : NULL);
+    // SlangPy has a list for the types of a SlangModule, which is a subclass of Module here, and a dict for those of a Module.
+    bool native = Py_TYPE((PyObject *)r->module) != spyp.module_type;
+    PyObject *type = list ? spyp_enum_class(native ? "FieldList" : "FieldDict") : NULL, *items = native ? Py_XNewRef(list) : PyList_New(0);
+    for (Py_ssize_t i = 0; !native && items && list && i < PyList_Size(list); i++) {
+        PyObject *field = PyList_GetItem(list, i), *name = PyObject_GetAttr(field, spyp.s_name), *pair = name ? PyTuple_Pack(2, name, field) : NULL;
+        if (!pair || PyList_Append(items, pair) < 0) Py_CLEAR(items);
+        Py_XDECREF(name);
+        Py_XDECREF(pair);
+    }
+    if (list) spyp_replace(&list, type && items ? PyObject_CallFunctionObjArgs(type, items, NULL) : NULL);
     Py_XDECREF(type);
+    Py_XDECREF(items);
     return list;
 }
 

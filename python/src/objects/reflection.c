@@ -379,10 +379,33 @@ static const spy_decl *spyp_find_declaration(spyp_module *m, const char *path, u
     return decl && kinds >> decl->kind & 1 ? decl : NULL;
 }
 
+// Returns the function of a name with generic arguments, such as "twice<float>", or None.
+static PyObject *spyp_find_specialized(spyp_module *m, PyObject *path) {
+    PyObject *function = PyObject_CallMethod((PyObject *)m, "find_function", "O", path), *helpers = NULL, *split = NULL, *found = NULL;
+    if (!function || function == Py_None) return function;
+    Py_DECREF(function);
+    helpers = PyImport_ImportModule("slangpy.helpers");
+    split = helpers ? PyObject_CallMethod(helpers, "parse_generic_signature", "O", path) : NULL;
+    const char *base = split ? spyp_utf8(PyTuple_GetItem(split, 0)) : NULL;
+    const spy_decl *decl = base ? spyp_find_declaration(m, base, SPYP_FUNCTION_KINDS) : NULL;
+    PyObject *arguments = base && !PyErr_Occurred() ? spyp_generic_arguments(decl, PyTuple_GetItem(split, 1)) : NULL;
+    if (arguments == Py_None) found = Py_NewRef(Py_None);
+    else if (arguments) found = spyp_reflect_with(SPYP_FUNCTION, m, decl, arguments);
+    Py_XDECREF(arguments);
+    Py_XDECREF(split);
+    Py_XDECREF(helpers);
+    return found;
+}
+
 static PyObject *spyp_find_function(spyp_module *m, PyObject *path, bool required) {
     const char *text = path ? spyp_utf8(path) : NULL;
     const spy_decl *decl = text ? spyp_find_declaration(m, text, SPYP_FUNCTION_KINDS) : NULL;
     if (!decl && PyErr_Occurred()) return NULL;
+    if (!decl && text && strchr(text, '<')) {
+        PyObject *found = spyp_find_specialized(m, path);
+        if (found != Py_None || !required) return found;
+        Py_DECREF(found);
+    }
     if (!decl && required)
         return PyErr_Format(spyp.value_error, "Module '%U' has no function named '%U'", m->name, path);
     return spyp_reflect_decl(SPYP_FUNCTION, m, decl);
@@ -510,14 +533,18 @@ static PyObject *spyp_program_module_decl(spyp_reflection *r) {
     return spyp_reflect_decl(SPYP_DECL, r->module, r->decl);
 }
 
-// Returns the same layout with the given entry points, which are those of a program and may be fewer than its module has.
+// Returns a layout of the same module with the given entry points, which are those of a program and may be fewer than its module has.
 static PyObject *spyp_program_of_entries(PyObject *self, PyObject *entries) {
     spyp_reflection *r = (spyp_reflection *)self;
     if (spyp_reflection_open(r, "layout") < 0) return NULL;
-    PyObject *list = PySequence_List(entries), *made = list ? spyp_reflect_decl(SPYP_PROGRAM, r->module, r->decl) : NULL;
-    if (made) ((spyp_reflection *)made)->entries = Py_NewRef(list);
+    PyObject *list = PySequence_List(entries);
+    spyp_reflection *made = list ? spyp_reflection_make(SPYP_PROGRAM, r->module) : NULL;
+    if (made) {
+        made->decl = r->decl;
+        made->entries = Py_NewRef(list);
+    }
     Py_XDECREF(list);
-    return made;
+    return (PyObject *)made;
 }
 
 SPYP_NAMED(spyp_layout_find_type_by_name, spyp_layout_find_type, "find_type_by_name", "name")

@@ -46,6 +46,9 @@ spyp_reflection *spyp_reflection_make(spyp_reflected kind, spyp_module *module);
 spyp_reflection *spyp_reflection_get(spyp_reflected kind, spyp_module *module, PyObject *key);
 // Makes the object of a declaration. `decl` may be NULL, which gives None.
 PyObject *spyp_reflect_decl(spyp_reflected kind, spyp_module *module, const spy_decl *decl);
+// Returns the object of a function or variable of a generic declaration, whose generic parameters have these arguments: a dict of texts by name.
+PyObject *spyp_reflect_with(spyp_reflected kind, spyp_module *module, const spy_decl *decl, PyObject *arguments);
+PyObject *spyp_generic_arguments(const spy_decl *decl, PyObject *list);
 // Makes the object of a type. `type` may be NULL, which gives None.
 PyObject *spyp_reflect_type(spyp_reflected kind, spyp_module *module, const spy_type_info *type);
 PyObject *spyp_attribute_total(PyObject *self, PyObject *ignored);

@@ -526,7 +526,7 @@ const spyp_math_function spyp_math_elementwise[] = {
     SPYP_MATH_ONE(log2, "log2(x)\n--\n\nLogarithm to base 2.", SPYP_MATH_FLOATS, false),
     SPYP_MATH_ONE(spyp_math_radians, "radians(x)\n--\n\nDegrees to radians.", SPYP_MATH_FLOATS, false),
     SPYP_MATH_ONE(spyp_math_rcp, "rcp(x)\n--\n\n1 / x.", SPYP_MATH_FLOATS, false),
-    SPYP_MATH_ONE(rint, "round(x)\n--\n\nThe nearest whole number, halves to even.", SPYP_MATH_FLOATS, false),
+    SPYP_MATH_ONE(round, "round(x)\n--\n\nThe nearest whole number; halves go away from 0.", SPYP_MATH_FLOATS, false),
     SPYP_MATH_ONE(spyp_math_rsqrt, "rsqrt(x)\n--\n\n1 / sqrt(x).", SPYP_MATH_FLOATS, false),
     SPYP_MATH_ONE(spyp_math_saturate, "saturate(x)\n--\n\nx limited to 0 .. 1.", SPYP_MATH_FLOATS, false),
     SPYP_MATH_ONE(spyp_math_sign, "sign(x)\n--\n\n-1, 0 or 1, in the type of x.", SPYP_MATH_NUMBERS, false),

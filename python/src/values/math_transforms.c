@@ -547,14 +547,14 @@ static PyObject *spyp_math_call_matrix_quat(const spyp_math_function *function, 
     return spyp_math_float_matrix(3, 3, m);
 }
 
-// Computes pitch, yaw and roll, the angles about x, y and z, of a unit quaternion.
+// Computes pitch, yaw and roll, the angles about x, y and z, of a quaternion. Pitch and roll do not depend on its length.
 static bool spyp_math_euler(const spyp_math_function *function, PyObject *arg, double *angles) {
     double q[4], m[9];
     if (!spyp_math_arg_quaternion(function, 0, arg, q)) return false;
     spyp_math_quaternion_matrix(q, m);
-    angles[0] = atan2(m[7], m[8]);
+    angles[0] = atan2(2 * (q[1] * q[2] + q[3] * q[0]), q[3] * q[3] - q[0] * q[0] - q[1] * q[1] + q[2] * q[2]);
     angles[1] = asin(fmax(-1, fmin(1, -m[6])));
-    angles[2] = atan2(m[3], m[0]);
+    angles[2] = atan2(2 * (q[0] * q[1] + q[3] * q[2]), q[3] * q[3] + q[0] * q[0] - q[1] * q[1] - q[2] * q[2]);
     return true;
 }
 
