@@ -45,7 +45,7 @@ WHOLE := -Wno-misleading-indentation
 LIBS := -lpthread -ldl -lm
 
 headers := slangpy.h slangpy_vk.h slangpy_cuda.h slangpy_d3d12.h slangpy.hpp
-sources := $(shell awk '!/^\#/ && ($$2 == "impl" || $$2 == "cold") && $$3 ~ /\.c$$/ { print $$3 }' src/manifest)
+sources := $(shell awk '!/^\#/ && ($$2 == "impl" || $$2 == "cold" || $$2 == "tests") && $$3 ~ /\.c$$/ { print $$3 }' src/manifest)
 listed := $(addprefix src/,$(shell awk '!/^\#/ && NF { print $$3 }' src/manifest))
 objects := $(sources:%.c=$B/src/%.o)
 library := $B/libslangpy.a
