@@ -11,7 +11,7 @@ import pytest
 
 import slangpy as spy
 
-pytestmark = pytest.mark.turns(2)  # tests/gpu/test_gradients.c has the same subject
+pytestmark = pytest.mark.turns(2)  # tests/gpu/test_gradients_*.c have the same subject
 
 rng = np.random.default_rng(7)
 
