@@ -71,7 +71,7 @@ unit_headers := $(addprefix $B/unit-headers/,$(unit_tests))
 gpu_split := $(addprefix $B/gpu-split/,$(gpu_tests))
 gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
 # The gpu tests whose kernels are compiled for CUDA without a GPU (tests/cuda/compile_only.c).
-cuda_tests := $(addprefix $B/cuda/,bounds buffers calls cuda cuda_kernels dispatch fuse globals gradient_sums gradients_values gradients_shared gradients_functions gradients_calls gradients_random graph groups kinds_generators kinds_methods kinds_whole kinds_calls options print random resolution texture_args tiles views)
+cuda_tests := $(addprefix $B/cuda/,bounds buffers calls_values calls_names calls_shapes calls_sizes calls_devices cuda cuda_kernels dispatch fuse globals gradient_sums gradients_values gradients_shared gradients_functions gradients_calls gradients_random graph groups kinds_generators kinds_methods kinds_whole kinds_calls options print random resolution texture_args tiles views)
 
 .PHONY: all headers api lib python wheel demo test test-torch soak bench check examples gallery unit unit-split gpu gpu-split gpu-headers examples-shared cuda played bench-programs install clean
 .DELETE_ON_ERROR:
