@@ -241,7 +241,7 @@ static void test_modules(void **state) {
     clean();
 }
 
-// >>looking inside, prepared calls, time
+// >>looking inside
 
 static void test_explain(void **state) {
     NEEDS_DEVICE();
