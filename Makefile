@@ -45,7 +45,7 @@ WHOLE := -Wno-misleading-indentation
 LIBS := -lpthread -ldl -lm
 
 headers := slangpy.h slangpy_vk.h slangpy_cuda.h slangpy_d3d12.h slangpy.hpp
-sources := $(shell awk '!/^\#/ && ($$2 == "impl" || $$2 == "cold") && $$3 ~ /\.c$$/ { print $$3 }' src/manifest)
+sources := $(shell awk '!/^\#/ && ($$2 == "impl" || $$2 == "cold" || $$2 == "tests") && $$3 ~ /\.c$$/ { print $$3 }' src/manifest)
 listed := $(addprefix src/,$(shell awk '!/^\#/ && NF { print $$3 }' src/manifest))
 objects := $(sources:%.c=$B/src/%.o)
 library := $B/libslangpy.a
@@ -71,7 +71,7 @@ unit_headers := $(addprefix $B/unit-headers/,$(unit_tests))
 gpu_split := $(addprefix $B/gpu-split/,$(gpu_tests))
 gpu_headers := $(addprefix $B/gpu-headers/,$(gpu_tests))
 # The gpu tests whose kernels are compiled for CUDA without a GPU (tests/cuda/compile_only.c).
-cuda_tests := $(addprefix $B/cuda/,bounds buffers calls cuda cuda_kernels dispatch fuse globals gradient_sums gradients gradients_random graph groups kinds options print random resolution texture_args tiles views)
+cuda_tests := $(addprefix $B/cuda/,bounds buffers calls_values calls_names calls_shapes calls_sizes calls_devices cuda cuda_kernels dispatch fuse globals gradient_sums gradients_values gradients_shared gradients_functions gradients_calls gradients_random graph groups kinds_generators kinds_methods kinds_whole kinds_calls options print random resolution texture_args tiles views)
 
 .PHONY: all headers api lib python wheel demo test test-torch soak bench check examples gallery unit unit-split gpu gpu-split gpu-headers examples-shared cuda played bench-programs install clean
 .DELETE_ON_ERROR:
@@ -157,7 +157,7 @@ $B/unit-split/%: $B/tests/unit/%.o $(unit_helpers) $(library)
 	$(CC) $(flags_$(config)) $(link_flags) $^ -o $@ -lcmocka $(LIBS)
 
 # A CUDA driver without a GPU, which a test opens.
-$B/fake_cuda.so: tests/unit/fake_cuda/driver.c tests/unit/fake_cuda/play.c tests/unit/fake_cuda/fake_cuda.h tests/unit/fake_cuda/play.h src/cuda/blit.cuh
+$B/fake_cuda.so: $(addprefix tests/unit/fake_cuda/,driver.c array.c graph.c play.c driver.h fake_cuda.h play.h) src/cuda/blit.cuh
 	@mkdir -p $(@D)
 	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 $(filter %.c,$^) -o $@ -lm -ldl
 

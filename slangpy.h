@@ -19310,7 +19310,7 @@ static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar)
 
 // Sets size and alignment of a vector. On CUDA, vectors of 2 and of 4 are aligned to their size (16 bytes at
 // most), vectors of 3 to their scalar; half3 is stored as two half2. Source: Slang's reflection for CUDA
-// (2026.12, 2026.14.1), which tests/unit/test_compiler.c checks.
+// (2026.12, 2026.14.1), which tests/unit/test_compiler_types.c checks.
 static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, uint32_t columns, size_t *size,
                                     size_t *align) {
     size_t one = spyi_type_device_scalar(types, scalar);
@@ -40990,7 +40990,7 @@ SPYI_FN const spyi_code_target *spyi_code_cuda(void) {
 // Compiles a generated kernel's text to the code that a driver takes.
 
 // Estimate of the memory in KiB that one kernel's module leaves in its session, measured with both Slang
-// versions as resident memory over 300 kernels (tests/unit/test_compiler.c prints it).
+// versions as resident memory over 300 kernels (tests/unit/test_compiler_code.c prints it).
 enum { SPYI_SL_KERNEL_KIB = 700 };
 
 // Lists the code's shader parameters and gives them the bindings that backends expect. On failure the code is
@@ -53840,13 +53840,9 @@ SPYI_FN bool spyi_is_recording(const spy_device *device);
 // Writes the pack of a device that environment variable SLANGPY_RECORD_PACK has made record, and logs a failure.
 SPYI_FN void spyi_pack_save_at_end(spy_device *device);
 
-// >>plan/recipe.h -------------------------------------------------------------------------------------------
+// >>plan/recipe_sign.h --------------------------------------------------------------------------------------
 
-// Recipes: a plan and its variants as bytes without pointers. Another process makes the plan from them
-// without compiling. A recipe holds the results of binding and compiling a call for a device's profile.
-// Types, functions and kinds are stored by names and layouts, kernels as blobs of the backend's compile; only
-// pack operations write addresses. A recipe does not identify the module's code, so a program that stores
-// recipes must find them by that code.
+// The signature of a call, by which a recipe (plan/recipe.h) is found and checked.
 
 // Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
 // of what kernels expect.
@@ -53855,50 +53851,6 @@ SPYI_FN void spyi_pack_save_at_end(spy_device *device);
 // Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
 // is the same in every process.
 SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_values *values);
-// Appends the recipe of a plan to `bytes`; the device must keep programs. On failure `error` says in one
-// sentence what recipes cannot hold, and `bytes` is unchanged.
-SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, spyi_text *error);
-// Makes a plan for the call that `values` describes, as spyi_plan_create() does, but with its variants; loads
-// the kernels and compiles none. Any bytes are safe: damaged ones, and those made for another library,
-// profile, call or struct layout, are refused, and `error` says why.
-SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *values, const void *bytes,
-                                    size_t size, spyi_plan **plan, spyi_text *error);
-
-// >>plan/recipe_fields.h ------------------------------------------------------------------------------------
-
-// The fields of a recipe, in one order for writing and reading.
-
-// The first bytes of a recipe. Its last bytes are a hash of all bytes before them.
-#define SPYI_RECIPE_MAGIC "SPYRCP\x1a\n"
-enum { SPYI_RECIPE_MAGIC_SIZE = 8, SPYI_RECIPE_START = 20, SPYI_RECIPE_END = 8 };
-
-typedef struct spyi_recipe_head {
-    uint8_t magic[SPYI_RECIPE_MAGIC_SIZE];
-    uint32_t version;
-    uint64_t size;    // the bytes of the whole recipe; this member ends the start
-    char *library;    // the identity of the compiling library, spyi_compiler_identity()
-    char *device;     // the name of the device, for messages
-    uint64_t profile; // the hash of the device's profile
-    bool prints;      // kernels record what they print
-    char *function;
-    uint64_t signature; // the spyi_recipe_signature()
-} spyi_recipe_head;
-
-SPYI_FN void spyi_recipe_start(spyi_stream *r, spyi_recipe_head *head); // writes or reads magic, version and
-                                                                        // size
-SPYI_FN void spyi_recipe_rest(spyi_stream *r, spyi_recipe_head *head);
-// Fills the head with the values that this device would write now.
-SPYI_FN void spyi_recipe_head_of(const spy_device *device, spyi_recipe_head *head);
-SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head);
-
-// Writes or reads the plan's part, which is the result of binding.
-SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *bound, uint32_t value_count);
-// Writes or reads the data from which a kernel is loaded.
-SPYI_FN void spyi_recipe_program(spyi_stream *r, spyi_program *program);
-// Writes or reads a variant: its key, and the data of its one step. Reading fills its program, and does not
-// load the kernel.
-SPYI_FN void spyi_recipe_variant(spyi_stream *r, const spyi_bound *bound, spyi_variant *variant,
-                                 spyi_program *program);
 
 // >>plan/pack_leaf.c ----------------------------------------------------------------------------------------
 
@@ -55715,7 +55667,70 @@ SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_
     return hash ? hash : 1;
 }
 
+// >>plan/recipe.h -------------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
+
+// Recipes: a plan and its variants as bytes without pointers. Another process makes the plan from them
+// without compiling. A recipe holds the results of binding and compiling a call for a device's profile.
+// Types, functions and kinds are stored by names and layouts, kernels as blobs of the backend's compile; only
+// pack operations write addresses. A recipe does not identify the module's code, so a program that stores
+// recipes must find them by that code.
+
+// Appends the recipe of a plan to `bytes`; the device must keep programs. On failure `error` says in one
+// sentence what recipes cannot hold, and `bytes` is unchanged.
+SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, spyi_text *error);
+// Makes a plan for the call that `values` describes, as spyi_plan_create() does, but with its variants; loads
+// the kernels and compiles none. Any bytes are safe: damaged ones, and those made for another library,
+// profile, call or struct layout, are refused, and `error` says why.
+SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *values, const void *bytes,
+                                    size_t size, spyi_plan **plan, spyi_text *error);
+
+#endif // SPYI_TEST_PARTS
+
+// >>plan/recipe_fields.h ------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
+
+// The fields of a recipe, in one order for writing and reading.
+
+// The first bytes of a recipe. Its last bytes are a hash of all bytes before them.
+#define SPYI_RECIPE_MAGIC "SPYRCP\x1a\n"
+enum { SPYI_RECIPE_MAGIC_SIZE = 8, SPYI_RECIPE_START = 20, SPYI_RECIPE_END = 8 };
+
+typedef struct spyi_recipe_head {
+    uint8_t magic[SPYI_RECIPE_MAGIC_SIZE];
+    uint32_t version;
+    uint64_t size;    // the bytes of the whole recipe; this member ends the start
+    char *library;    // the identity of the compiling library, spyi_compiler_identity()
+    char *device;     // the name of the device, for messages
+    uint64_t profile; // the hash of the device's profile
+    bool prints;      // kernels record what they print
+    char *function;
+    uint64_t signature; // the spyi_recipe_signature()
+} spyi_recipe_head;
+
+SPYI_FN void spyi_recipe_start(spyi_stream *r, spyi_recipe_head *head); // writes or reads magic, version and
+                                                                        // size
+SPYI_FN void spyi_recipe_rest(spyi_stream *r, spyi_recipe_head *head);
+// Fills the head with the values that this device would write now.
+SPYI_FN void spyi_recipe_head_of(const spy_device *device, spyi_recipe_head *head);
+SPYI_FN void spyi_recipe_head_free(spyi_recipe_head *head);
+
+// Writes or reads the plan's part, which is the result of binding.
+SPYI_FN void spyi_recipe_bound(spyi_stream *r, spyi_bound *bound, uint32_t value_count);
+// Writes or reads the data from which a kernel is loaded.
+SPYI_FN void spyi_recipe_program(spyi_stream *r, spyi_program *program);
+// Writes or reads a variant: its key, and the data of its one step. Reading fills its program, and does not
+// load the kernel.
+SPYI_FN void spyi_recipe_variant(spyi_stream *r, const spyi_bound *bound, spyi_variant *variant,
+                                 spyi_program *program);
+
+#endif // SPYI_TEST_PARTS
+
 // >>plan/recipe_fields.c ------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The fields of a recipe: the same functions write and read them. A new field of a plan, leaf or variant that
 // later calls read needs its line here and a higher SPYI_RECIPE_VERSION.
@@ -56070,7 +56085,11 @@ SPYI_FN void spyi_recipe_variant(spyi_stream *r, const spyi_bound *b, spyi_varia
                              "a kernel takes other parameters than it is given");
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>plan/recipe_write.c -------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // Writes a plan as a recipe.
 
@@ -56142,7 +56161,11 @@ SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, sp
     return status;
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>plan/recipe_read.c --------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // Makes a plan from a recipe and loads its kernels, without binding or compiling.
 
@@ -56291,6 +56314,8 @@ SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *v
     else if (plan) spyi_plan_release(device, plan);
     return status;
 }
+
+#endif // SPYI_TEST_PARTS
 
 SPYI_COLD_END
 

@@ -2404,18 +2404,39 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
     return SPY_OK;
 }
 
+// The device's functions by name. A loop over a table makes less code than a call for each function.
+typedef struct spyi_vk_function {
+    const char *name;
+    size_t offset; // the offset of the function's member in spyi_vk_functions
+} spyi_vk_function;
+
+#define SPYI_VK_ENTRY(name) { #name, offsetof(spyi_vk_functions, name) },
+static const spyi_vk_function spyi_vk_needed_functions[] = { SPYI_VK_DEVICE_FUNCTIONS(SPYI_VK_ENTRY) };
+static const spyi_vk_function spyi_vk_optional_functions[] = { SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(
+    SPYI_VK_ENTRY) };
+#undef SPYI_VK_ENTRY
+
+// Fills the members of gpu->vk that `functions` names. Returns the name of a function that the driver does
+// not have, or NULL.
+static const char *spyi_vk_load_table(spyi_vk_gpu *gpu, const spyi_vk_function *functions, size_t count) {
+    const char *missing = NULL;
+    size_t i;
+    for (i = 0; i < count; i++) {
+        PFN_vkVoidFunction found = gpu->instance.GetDeviceProcAddr(gpu->device, functions[i].name);
+        memcpy((char *)&gpu->vk + functions[i].offset, &found, sizeof found);
+        if (found == NULL) missing = functions[i].name;
+    }
+    return missing;
+}
+
 // Fills the table of the device's functions. After an error a device that the library made is destroyed.
 static spy_status spyi_vk_load_functions(spyi_vk_gpu *gpu, spyi_text *error) {
-    const char *missing = NULL;
+    const char *missing;
     PFN_vkDestroyDevice destroy;
-#define SPYI_VK_LOAD(name) gpu->vk.name = (PFN_##name)gpu->instance.GetDeviceProcAddr(gpu->device, #name);
-#define SPYI_VK_LOAD_NEEDED(name)                                                                            \
-    SPYI_VK_LOAD(name)                                                                                       \
-    if (gpu->vk.name == NULL) missing = #name;
-    SPYI_VK_DEVICE_FUNCTIONS(SPYI_VK_LOAD_NEEDED)
-    SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(SPYI_VK_LOAD)
-#undef SPYI_VK_LOAD_NEEDED
-#undef SPYI_VK_LOAD
+    missing = spyi_vk_load_table(gpu, spyi_vk_needed_functions,
+                                 sizeof spyi_vk_needed_functions / sizeof spyi_vk_needed_functions[0]);
+    spyi_vk_load_table(gpu, spyi_vk_optional_functions,
+                       sizeof spyi_vk_optional_functions / sizeof spyi_vk_optional_functions[0]);
     if (missing == NULL) return SPY_OK;
     spyi_text_add(error, "vkGetDeviceProcAddr of '%s' does not know %s; Vulkan 1.2 is needed",
                   gpu->adapter.info.name, missing);

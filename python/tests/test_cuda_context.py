@@ -196,7 +196,7 @@ def context_of(device):
 def fake(tmp_path_factory):
     """Returns fake(script), which runs PRELUDE and the script on the driver without a GPU."""
     compiler, folder = shutil.which("gcc") or shutil.which("cc"), tmp_path_factory.mktemp("fake_cuda")
-    sources = [os.path.join(TOP, "tests/unit/fake_cuda", name) for name in ("driver.c", "play.c")]
+    sources = [os.path.join(TOP, "tests/unit/fake_cuda", name) for name in ("driver.c", "array.c", "graph.c", "play.c")]
     if not sys.platform.startswith("linux") or not compiler or not all(map(os.path.exists, sources)):
         pytest.skip("no C compiler, or no source of the driver")
     subprocess.run([compiler, "-std=c11", "-fPIC", "-shared", "-Wl,-soname,libcuda.so.1", *sources, "-o", str(folder / "libcuda.so.1"), "-lm", "-ldl"],

@@ -7,7 +7,7 @@ Changed against the print, as typing slips:
  - of `test1(float3)`, `test1(float3[2])`, `test2(float3x3)` the calls name test1, test2, test3: so do the functions here;
    `numpy.zeros(3,2)` is `numpy.zeros((2, 3))`, two rows of three, and `numpy.zeros(3,3)` is `numpy.zeros((3, 3))`;
  - module.add on Pixel buffers needs an add of Pixels, which the text's float add is not.
-Gradients (`bwds`) are those of test_seed_gradients.py and test_gradients.py; torch is another test's.
+Gradients (`bwds`) are those of test_seed_gradients.py and test_gradients_*.py; torch is another test's.
 
 D2, M1, M2, B4, B6, B11, C1, C2, C3, C5, C6, K1, K2, F1, F2, F3, F4, R1, R3, V1, V6.
 """

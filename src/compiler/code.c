@@ -3,7 +3,7 @@
 #include "compiler/target.h"
 
 // Estimate of the memory in KiB that one kernel's module leaves in its session, measured with both Slang
-// versions as resident memory over 300 kernels (tests/unit/test_compiler.c prints it).
+// versions as resident memory over 300 kernels (tests/unit/test_compiler_code.c prints it).
 enum { SPYI_SL_KERNEL_KIB = 700 };
 
 // Lists the code's shader parameters and gives them the bindings that backends expect. On failure the code is

@@ -33,7 +33,7 @@ static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar)
 
 // Sets size and alignment of a vector. On CUDA, vectors of 2 and of 4 are aligned to their size (16 bytes at
 // most), vectors of 3 to their scalar; half3 is stored as two half2. Source: Slang's reflection for CUDA
-// (2026.12, 2026.14.1), which tests/unit/test_compiler.c checks.
+// (2026.12, 2026.14.1), which tests/unit/test_compiler_types.c checks.
 static void spyi_type_device_vector(const spyi_types *types, spy_dtype scalar, uint32_t columns, size_t *size,
                                     size_t *align) {
     size_t one = spyi_type_device_scalar(types, scalar);

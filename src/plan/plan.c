@@ -2,7 +2,7 @@
 // A call that makes a plan leaves the device, and other calls use the device meanwhile.
 #include "plan/cache.h"
 #include "plan/packs.h"
-#include "plan/recipe.h"
+#include "plan/recipe_sign.h"
 
 // >>calls that leave the device
 

@@ -7,14 +7,8 @@
 #define SPYI_PLAN_RECIPE_H
 
 #include "plan/plan.h"
+#include "plan/recipe_sign.h"
 
-// Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
-// of what kernels expect.
-#define SPYI_RECIPE_VERSION 8u
-
-// Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
-// is the same in every process.
-SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_values *values);
 // Appends the recipe of a plan to `bytes`; the device must keep programs. On failure `error` says in one
 // sentence what recipes cannot hold, and `bytes` is unchanged.
 SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, spyi_text *error);

@@ -2,7 +2,7 @@
 // A plan's key cannot serve, as its numbers of types and functions and its table addresses change from
 // process to process.
 #include "kinds/kind.h"
-#include "plan/recipe.h"
+#include "plan/recipe_sign.h"
 
 static void spyi_sign_number(uint64_t *hash, uint64_t number) {
     *hash = spyi_hash(&number, sizeof number, *hash);

@@ -35,7 +35,7 @@ SOURCE = "float add(float a, float b) { return a + b; }\n[Differentiable] float 
 
 def build(folder):
     """Compiles the fake driver and the C part."""
-    driver, part = (os.path.join(TOP, "tests/unit/fake_cuda", name) for name in ("driver.c", "play.c")), os.path.join(TOP, "tests/bench/torch_host.c")
+    driver, part = (os.path.join(TOP, "tests/unit/fake_cuda", name) for name in ("driver.c", "array.c", "graph.c", "play.c")), os.path.join(TOP, "tests/bench/torch_host.c")
     subprocess.run(["gcc", "-std=gnu11", "-O2", "-fPIC", "-shared", "-Wl,-soname,libcuda.so.1", *driver, "-lm", "-ldl", "-o", folder + "/libcuda.so.1"], check=True)
     subprocess.run(["gcc", "-std=gnu11", "-O2", "-fPIC", "-shared", part, "-o", folder + "/part.so"], check=True)
 

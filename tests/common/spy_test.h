@@ -15,6 +15,7 @@
 #else
 #ifdef SPY_TEST_HEADERS
 #define SLANGPY_IMPLEMENTATION
+#define SPYI_TEST_PARTS // functions that only tests call
 #endif
 #include "slangpy_vk.h"
 #include "slangpy_cuda.h"

@@ -381,7 +381,7 @@ static spy_arg make_leaf(call *c, leaf *l, const char *name, int wanted, bool is
         stored = c->dtype >= SPY_DTYPE_FLOAT16  ? SPY_DTYPE_FLOAT64
                  : c->dtype == SPY_DTYPE_UINT64 ? SPY_DTYPE_UINT64
                                                 : SPY_DTYPE_INT64;
-    // Whole numbers for a matrix of floats: test_calls.c has that, where it must work for one case first.
+    // Whole numbers for a matrix of floats: test_calls_values.c has that, where it must work for one case first.
     if (l->shape == &shapes[P_M] && k != K_NUMBER && k != K_VALUE && k != K_RUN) stored = c->dtype;
     if (stored != c->dtype) c->kinds[K_CONVERT] = true;
     // The leaf's own dimensions: all of the call's, or some stretched or left out.

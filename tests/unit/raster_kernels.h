@@ -1,4 +1,4 @@
-// Shaders of test_vk_raster.c as SPIR-V words, made once by slangc 2026.14.1 (-target spirv -profile spirv_1_5 -O0
+// Shaders of the programs test_vk_raster_*.c as SPIR-V words, made once by slangc 2026.14.1 (-target spirv -profile spirv_1_5 -O0
 // -fvk-use-scalar-layout -fvk-use-entrypoint-name) from the text below; OpSource's language is set to 0.
 //
 //   struct Block { float2 scale; float2 offset; float depth; float unused0; float2 size; float4 tint; }

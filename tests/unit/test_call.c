@@ -723,7 +723,7 @@ static void test_barrier_after_failure(void **state) {
     close_bench(&t);
 }
 
-// That the text of a lost device names the batch and its kernels is the backend's: test_vk_backend looks at it.
+// That the text of a lost device names the batch and its kernels is the backend's: test_vk_backend_submits looks at it.
 
 static void test_failures(void **state) {
     bench t;

@@ -1,4 +1,4 @@
-// Kernels of test_vk_backend.c as SPIR-V words, made once by slangc 2026.14.1 (-target spirv -profile spirv_1_5 -O0
+// Kernels of the programs test_vk_backend_*.c as SPIR-V words, made once by slangc 2026.14.1 (-target spirv -profile spirv_1_5 -O0
 // -fvk-use-scalar-layout -fvk-use-entrypoint-name) from the text below; OpSource's language is set to 0.
 //
 //   struct Block { float* x; float* y; float a; uint n; float table[64]; }

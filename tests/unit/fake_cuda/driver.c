@@ -1,46 +1,29 @@
 // A CUDA driver without a GPU, opened by tests as any other: device memory is host memory, work is done at once, kernels are
 // played by the test, or, where nvrtc.c compiled them, run on this machine (play.c). Modules are PTX: the device says that it is
-// newer than any NVRTC, which then makes no cubins. A cubin's kernel has a name and no parameters.
-#include "play.h"
+// newer than any NVRTC, which then makes no cubins. A cubin's kernel has a name and no parameters. Arrays and textures are in array.c,
+// graphs and captures in graph.c.
+#include "driver.h"
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-#define API __attribute__((visibility("default")))
-
-static fake_cuda state;
+fake_cuda state;
 API fake_cuda *fake_cuda_state(void);
 API fake_cuda *fake_cuda_state(void) {
     return &state;
 }
 
-static int failing(const char *name) {
+int failing(const char *name) {
     if (!state.fail || strcmp(state.fail, name) != 0) return 0;
     if (state.fail_skip > 0) return state.fail_skip--, 0;
     state.fail = NULL;
     return state.fail_result;
 }
 
-#define FAKE(name, arguments)                                                                                \
-    API int name arguments;                                                                                  \
-    API int name arguments
-
-#define MAY_FAIL(name)                                                                                       \
-    do {                                                                                                     \
-        int failed = failing(name);                                                                          \
-        if (failed) return failed;                                                                           \
-    } while (0)
-
 // >>device and context
-
-typedef struct context {
-    int device, users; // users 0: there is none
-} context;
 
 #define DEVICES 2
 #define MOST_CONTEXTS 8
@@ -49,7 +32,7 @@ static context contexts[MOST_CONTEXTS]; // the first ones are the devices' prima
 static _Thread_local context *current[MOST_CURRENT];
 static _Thread_local unsigned depth; // of this thread's stack of them
 
-static context *now(void) { return depth ? current[depth - 1] : NULL; }
+context *now(void) { return depth ? current[depth - 1] : NULL; }
 static int is_context(const void *object) {
     for (int i = 0; i < MOST_CONTEXTS; i++)
         if (object == &contexts[i]) return contexts[i].users > 0;
@@ -111,51 +94,22 @@ FAKE(cuCtxDestroy_v2, (void *object)) {
 // >>captures. Source: cuStreamBeginCapture and cuThreadExchangeStreamCaptureMode in CUDA's documentation. Where that does not say
 // whether a call is unsafe, it is here.
 
-enum { NONE, ACTIVE, INVALID };                                                                                        // CUstreamCaptureStatus
-enum { GLOBAL, THREAD_LOCAL, RELAXED };                                                                                // CUstreamCaptureMode
-enum { UNSUPPORTED = 900, INVALIDATED, MERGE, UNMATCHED, UNJOINED, ISOLATION, IMPLICIT, CAPTURED_EVENT, WRONG_THREAD }; // CUresult
+capture captures[MOST_CAPTURES];
+unsigned capture_count;
+_Thread_local int mode_now;
 
-#define MOST_LAST 8 // nodes that a stream's next one waits for
-
-typedef struct capture {
-    int status, mode;
-    struct queue *origin;
-    void *thread; // &mode_now of it
-    struct graph *graph;
-} capture;
-
-typedef struct queue { // a stream
-    context *context; // first
-    capture *capture; // NULL: none
-    struct node *last[MOST_LAST];
-    unsigned last_count;
-} queue;
-
-typedef struct mark { // an event
-    void *stream;     // first; NULL: never recorded
-    capture *capture; // it was recorded in; NULL: none
-    struct node *last[MOST_LAST];
-    unsigned last_count;
-} mark;
-
-#define MOST_CAPTURES 64
-static capture captures[MOST_CAPTURES]; // no place is used again: events may point there
-static unsigned capture_count;
-static _Thread_local int mode_now;
-
-static queue *real(void *handle) { return (uintptr_t)handle <= 2 ? NULL : (queue *)handle; }
-static capture *capture_of(void *handle) { // NULL: it is not captured, or not any more
+queue *real(void *handle) { return (uintptr_t)handle <= 2 ? NULL : (queue *)handle; }
+capture *capture_of(void *handle) {
     capture *c = real(handle) ? real(handle)->capture : NULL;
     return c && c->status != NONE ? c : NULL;
 }
 
-static int invalidate(capture *c, int result) {
+int invalidate(capture *c, int result) {
     c->status = INVALID;
     return result;
 }
 
-// Of a call that no capture sees: what it returns, and makes of captures, where it is forbidden.
-static int unsafe(void) {
+int unsafe(void) {
     int result = 0;
     for (unsigned i = 0; i < capture_count && mode_now != RELAXED; i++) {
         capture *c = &captures[i];
@@ -164,11 +118,6 @@ static int unsafe(void) {
     }
     return result;
 }
-#define UNSAFE()                                                                                             \
-    do {                                                                                                     \
-        int forbidden = unsafe();                                                                            \
-        if (forbidden) return forbidden;                                                                     \
-    } while (0)
 
 FAKE(cuThreadExchangeStreamCaptureMode, (int *mode)) {
     int before = mode_now;
@@ -308,14 +257,13 @@ FAKE(cuMemFreeHost, (void *memory)) {
 }
 FAKE(cuMemHostGetDevicePointer_v2, (uint64_t * address, void *memory, unsigned flags)) { return *address = (uint64_t)(uintptr_t)memory, (void)flags, 0; }
 // Captures take copies from and to memory of CUDA's only.
-static int is_ours(uint64_t address, size_t size) {
+int is_ours(uint64_t address, size_t size) {
     lock_blocks();
     const block *b = blocks;
     while (b && (address < (uint64_t)(uintptr_t)b->memory || address + size > (uint64_t)(uintptr_t)b->memory + b->size)) b = b->next;
     unlock_blocks();
     return b != NULL;
 }
-static int capture_copy(void *stream, uint64_t to, uint64_t from, size_t size);
 static int move(void *stream, uint64_t to, uint64_t from, size_t size) {
     if (capture_of(stream)) return capture_copy(stream, to, from, size);
     return memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, size), 0;
@@ -330,155 +278,16 @@ FAKE(cuMemcpyDtoHAsync_v2, (void *to, uint64_t from, size_t size, void *stream))
     return state.read_in = stream, move(stream, (uint64_t)(uintptr_t)to, from, size);
 }
 
-static void fill(uint64_t to, unsigned value, size_t count) {
+void fill(uint64_t to, unsigned value, size_t count) {
     for (size_t i = 0; i < count; i++) memcpy((char *)(uintptr_t)to + 4 * i, &value, 4);
 }
-static int capture_fill(void *stream, uint64_t to, unsigned value, size_t count);
 FAKE(cuMemsetD32Async, (uint64_t to, unsigned value, size_t count, void *stream)) {
     if (capture_of(stream)) return capture_fill(stream, to, value, count);
     return fill(to, value, count), 0;
 }
 
-// >>arrays: rows, slices and levels without gaps, in host memory
+// >>streams and events
 
-typedef struct array_desc {
-    size_t width, height, depth;
-    int format;
-    unsigned channels, flags;
-} array_desc;
-
-typedef struct array {
-    array_desc desc;
-    unsigned texel, levels;
-    struct array *level[16]; // of a mipmapped array; level[0] of a plain one is NULL
-    char data[];
-} array;
-
-static unsigned channel_bytes(int format) { return format == 1 || format == 8 ? 1 : format == 2 || format == 9 || format == 16 ? 2 : 4; }
-static size_t least_one(size_t size) { return size ? size : 1; }
-
-static array *new_array(const array_desc *desc, unsigned level) {
-    array_desc d = *desc;
-    int layered = d.flags & 5; // LAYERED, CUBEMAP: the depth counts layers
-    for (; level > 0; level--) {
-        d.width = least_one(d.width / 2);
-        if (d.height) d.height = least_one(d.height / 2);
-        if (d.depth && !layered) d.depth = least_one(d.depth / 2);
-    }
-    unsigned texel = d.channels * channel_bytes(d.format);
-    array *a = (array *)calloc(1, sizeof *a + d.width * least_one(d.height) * least_one(d.depth) * texel);
-    if (!a) return NULL;
-    a->desc = d;
-    a->texel = texel;
-    return a;
-}
-
-static void *texels_of(void *of) { return ((array *)of)->data; }
-FAKE(cuArray3DCreate_v2, (void **out, const array_desc *desc)) {
-    MAY_FAIL("cuArray3DCreate_v2");
-    UNSAFE();
-    state.texels = texels_of;
-    return *out = new_array(desc, 0), *out ? 0 : 2;
-}
-FAKE(cuArrayDestroy, (void *a)) {
-    UNSAFE();
-    return free(a), 0;
-}
-FAKE(cuMipmappedArrayCreate, (void **out, const array_desc *desc, unsigned levels)) {
-    array *a = (array *)calloc(1, sizeof *a);
-    MAY_FAIL("cuMipmappedArrayCreate");
-    if (!a || levels > 16) return free(a), 2;
-    for (a->levels = 0; a->levels < levels; a->levels++) a->level[a->levels] = new_array(desc, a->levels);
-    return *out = a, 0;
-}
-FAKE(cuMipmappedArrayGetLevel, (void **out, array *of, unsigned level)) { return level < of->levels ? (*out = of->level[level], 0) : 1; }
-FAKE(cuMipmappedArrayDestroy, (array *a)) {
-    for (unsigned i = 0; i < a->levels; i++) free(a->level[i]);
-    return free(a), 0;
-}
-
-typedef struct copy_end {
-    size_t x_bytes, y, z, lod;
-    unsigned memory_type;
-    char *host;
-    uint64_t device;
-    array *array;
-    void *reserved;
-    size_t pitch, height;
-} copy_end;
-
-typedef struct array_copy {
-    copy_end from, to;
-    size_t width_bytes, height, depth;
-} array_copy;
-
-// Returns the address of a row of one end; NULL: it lies outside of the array.
-static char *row_of(const copy_end *e, size_t y, size_t z, size_t bytes) {
-    if (e->memory_type != 3) {
-        char *base = e->memory_type == 1 ? e->host : (char *)(uintptr_t)e->device;
-        return base + e->x_bytes + ((e->z + z) * e->height + e->y + y) * e->pitch;
-    }
-    const array *a = e->array;
-    size_t width = a->desc.width * a->texel, height = least_one(a->desc.height);
-    if (e->x_bytes + bytes > width || e->y + y >= height || e->z + z >= least_one(a->desc.depth)) return NULL;
-    return (char *)a->data + ((e->z + z) * height + e->y + y) * width + e->x_bytes;
-}
-FAKE(cuMemcpy3DAsync_v2, (const array_copy *copy, void *stream)) {
-    MAY_FAIL("cuMemcpy3DAsync_v2");
-    if (capture_of(stream)) return invalidate(capture_of(stream), UNSUPPORTED); // no test captures copies of texels
-    for (size_t z = 0; z < copy->depth; z++) {
-        for (size_t y = 0; y < copy->height; y++) {
-            const char *from = row_of(&copy->from, y, z, copy->width_bytes);
-            char *to = row_of(&copy->to, y, z, copy->width_bytes);
-            if (!from || !to) return 1;
-            memmove(to, from, copy->width_bytes);
-        }
-    }
-    return (void)stream, 0;
-}
-
-// Objects are blocks of their own, so that leaks and wrong handles are found. Each begins with what it was made of.
-typedef struct resource_desc { // the head of CUDA_RESOURCE_DESC
-    int type;
-    void *array;
-} resource_desc;
-FAKE(cuTexObjectCreate, (uint64_t * object, const resource_desc *resource, const fake_texture_desc *desc, const void *view)) {
-    MAY_FAIL("cuTexObjectCreate");
-    // As an H200's driver does: SEAMLESS_CUBEMAP is for CUBEMAP arrays only.
-    if ((desc->flags & 64u) && !(((const array *)resource->array)->desc.flags & 4u)) return 1;
-    fake_texture *made = (fake_texture *)calloc(1, sizeof *made);
-    if (!made) return 2;
-    made->array = resource->array;
-    made->desc = *desc;
-    made->part = view != NULL;
-    if (view) memcpy(&made->view, view, sizeof made->view);
-    state.textures++;
-    return *object = state.texture = (uint64_t)(uintptr_t)made, 0;
-}
-FAKE(cuTexObjectDestroy, (uint64_t object)) { return free((void *)(uintptr_t)object), state.textures--, 0; }
-FAKE(cuSurfObjectCreate, (uint64_t * object, const resource_desc *resource)) {
-    MAY_FAIL("cuSurfObjectCreate");
-    fake_texture *made = (fake_texture *)calloc(1, sizeof *made);
-    if (!made) return 2;
-    made->array = resource->array;
-    state.textures++;
-    return *object = state.surface = (uint64_t)(uintptr_t)made, 0;
-}
-FAKE(cuSurfObjectDestroy, (uint64_t object)) { return free((void *)(uintptr_t)object), state.textures--, 0; }
-unsigned play_get_level(const fake_texture *texture, unsigned level, play_level *out) {
-    const array *a = (const array *)texture->array;
-    const fake_view *v = &texture->view;
-    unsigned levels = texture->part && a->levels ? v->last_level - v->first_level + 1 : a->levels ? a->levels : 1;
-    if (a->levels) a = a->level[level + v->first_level];
-    memset(out, 0, sizeof *out);
-    out->width = a->desc.width;
-    out->height = a->desc.height;
-    out->depth = a->desc.depth;
-    out->format = a->desc.format;
-    out->channels = a->desc.channels;
-    out->data = a->data + (texture->part && (a->desc.flags & 5u) ? v->first_layer : 0) * a->desc.width * least_one(a->desc.height) * a->texel;
-    return levels;
-}
 FAKE(cuStreamCreate, (void **out, unsigned flags)) {
     queue *made = (queue *)calloc(1, sizeof *made);
     if (!made || !now()) return free(made), 201;
@@ -665,7 +474,7 @@ FAKE(cuFuncSetAttribute, (void *handle, int attribute, int value)) {
     return 0;
 }
 // Whether a launch of the function may have so many bytes of dynamic shared memory.
-static int shared_fits(const fake_function *function, unsigned shared) {
+int shared_fits(const fake_function *function, unsigned shared) {
     state.shared = shared;
     return shared <= (function->allowed_shared > 49152 ? function->allowed_shared : 49152) && shared + (unsigned)state.static_shared <= FAKE_SHARED_BYTES;
 }
@@ -706,12 +515,12 @@ static void play_blit(const unsigned *grid, void *const *params) {
         for (threadIdx.x = 0; threadIdx.x < 256; threadIdx.x++) spy_blit(b);
 }
 
-static void *copy_of(const void *data, size_t size) {
+void *copy_of(const void *data, size_t size) {
     void *copy = malloc(size);
     return copy ? memcpy(copy, data, size) : NULL;
 }
 
-static void run(const fake_function *f, const unsigned *grid, const unsigned *group, void **params) {
+void run(const fake_function *f, const unsigned *grid, const unsigned *group, void **params) {
     void *copies[FAKE_MOST_PARAMS];
     if (strcmp(f->name, "spy_blit") == 0) play_blit(grid, params);
     for (unsigned i = 0; i < f->param_count; i++) copies[i] = copy_of(params[i], f->sizes[i]);
@@ -721,7 +530,6 @@ static void run(const fake_function *f, const unsigned *grid, const unsigned *gr
     for (unsigned i = 0; i < f->param_count; i++) free(copies[i]);
 }
 
-static int capture_launch(void *stream, const fake_function *function, const unsigned *grid, const unsigned *group, void **params);
 FAKE(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **params, void **extra)) {
     const unsigned grid[3] = { gx, gy, gz }, group[3] = { bx, by, bz };
     (void)extra;
@@ -731,268 +539,5 @@ FAKE(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, uns
     state.launches++;
     if (capture_of(stream)) return capture_launch(stream, (const fake_function *)function, grid, group, params);
     run((const fake_function *)function, grid, group, params);
-    return 0;
-}
-
-// >>graphs. The parameter structs are written down anew, from cuda.h's documentation: the library's own are what is tested
-
-typedef struct kernel_params {
-    void *function;
-    unsigned gx, gy, gz, bx, by, bz, shared;
-    void **params, **extra;
-} kernel_params;
-
-typedef struct copy_params {
-    size_t from_x, from_y, from_z, from_lod;
-    unsigned from_type;
-    const void *from_host;
-    uint64_t from_device;
-    void *from_array, *from_reserved;
-    size_t from_pitch, from_height;
-    size_t to_x, to_y, to_z, to_lod;
-    unsigned to_type;
-    void *to_host;
-    uint64_t to_device;
-    void *to_array, *to_reserved;
-    size_t to_pitch, to_height;
-    size_t width, height, depth;
-} copy_params;
-
-typedef struct fill_params {
-    uint64_t to;
-    size_t pitch;
-    unsigned value, element_size;
-    size_t width, height;
-} fill_params;
-
-typedef enum kind { EMPTY, KERNEL, COPY, FILL } kind;
-
-#define MOST_NODES 1024
-#define MOST_BEFORE 256
-
-typedef struct node {
-    kind kind;
-    unsigned number, before_count, before[MOST_BEFORE];
-    const fake_function *function; // of kernels
-    unsigned grid[3], group[3];
-    void *params[FAKE_MOST_PARAMS]; // copies
-    copy_params copy;
-    fill_params fill;
-} node;
-
-typedef struct graph { // also the executable one, a copy
-    node *nodes[MOST_NODES];
-    unsigned count, edges;
-} graph;
-
-static void take_params(node *n, const kernel_params *p) {
-    for (unsigned i = 0; i < FAKE_MOST_PARAMS; i++) free(n->params[i]), n->params[i] = NULL;
-    n->function = (const fake_function *)p->function;
-    n->grid[0] = p->gx, n->grid[1] = p->gy, n->grid[2] = p->gz;
-    n->group[0] = p->bx, n->group[1] = p->by, n->group[2] = p->bz;
-    for (unsigned i = 0; i < n->function->param_count; i++) n->params[i] = copy_of(p->params[i], n->function->sizes[i]);
-}
-
-static int add(kind what, void **out, void *handle, void *const *before, size_t count, const void *params) {
-    graph *g = (graph *)handle;
-    node *n = (node *)calloc(1, sizeof *n);
-    if (!n || g->count == MOST_NODES || count > MOST_BEFORE) return 1;
-    n->kind = what;
-    n->number = g->count;
-    n->before_count = (unsigned)count;
-    for (size_t i = 0; i < count; i++) {
-        n->before[i] = ((const node *)before[i])->number;
-        if (n->before[i] >= g->count || g->nodes[n->before[i]] != before[i]) return 1; // of another graph
-        for (size_t k = 0; k < i; k++)
-            if (before[k] == before[i]) return 1; // the driver takes no edge twice
-    }
-    if (what == KERNEL) take_params(n, (const kernel_params *)params);
-    if (what == COPY) n->copy = *(const copy_params *)params;
-    if (what == FILL) n->fill = *(const fill_params *)params;
-    g->edges += (unsigned)count;
-    g->nodes[g->count++] = n;
-    *out = n;
-    return 0;
-}
-
-static void destroy(graph *g) {
-    for (unsigned i = 0; i < g->count; i++) {
-        for (unsigned k = 0; k < FAKE_MOST_PARAMS; k++) free(g->nodes[i]->params[k]);
-        free(g->nodes[i]);
-    }
-    free(g);
-}
-
-FAKE(cuGraphCreate, (void **out, unsigned flags)) {
-    MAY_FAIL("cuGraphCreate");
-    state.graphs++;
-    *out = calloc(1, sizeof(graph));
-    return (int)flags;
-}
-FAKE(cuGraphDestroy, (void *handle)) {
-    state.graphs--;
-    destroy((graph *)handle);
-    return 0;
-}
-FAKE(cuGraphAddKernelNode, (void **out, void *handle, void *const *before, size_t count, const kernel_params *params)) {
-    MAY_FAIL("cuGraphAddKernelNode");
-    if (!params->gx || !params->gy || !params->gz || !params->bx || !params->by || !params->bz || params->extra) return 1;
-    if (!shared_fits((const fake_function *)params->function, params->shared)) return 1;
-    return add(KERNEL, out, handle, before, count, params);
-}
-FAKE(cuGraphAddMemcpyNode, (void **out, void *handle, void *const *before, size_t count, const copy_params *params, void *of)) {
-    MAY_FAIL("cuGraphAddMemcpyNode");
-    if (of != now() || params->from_type != 2 || params->to_type != 2 || params->height != 1 || params->depth != 1) return 1;
-    return add(COPY, out, handle, before, count, params);
-}
-FAKE(cuGraphAddMemsetNode, (void **out, void *handle, void *const *before, size_t count, const fill_params *params, void *of)) {
-    MAY_FAIL("cuGraphAddMemsetNode");
-    if (of != now() || params->element_size != 4 || params->height != 1) return 1;
-    return add(FILL, out, handle, before, count, params);
-}
-FAKE(cuGraphAddEmptyNode, (void **out, void *handle, void *const *before, size_t count)) {
-    MAY_FAIL("cuGraphAddEmptyNode");
-    return add(EMPTY, out, handle, before, count, NULL);
-}
-
-FAKE(cuGraphInstantiateWithFlags, (void **out, void *handle, unsigned long long flags)) {
-    const graph *g = (const graph *)handle;
-    MAY_FAIL("cuGraphInstantiateWithFlags");
-    UNSAFE();
-    graph *exec = (graph *)calloc(1, sizeof *exec);
-    if (!exec || flags) return 1;
-    state.nodes = g->count;
-    state.edges = g->edges;
-    state.empty = 0;
-    for (unsigned i = 0; i < g->count; i++) {
-        node *n = (node *)malloc(sizeof *n);
-        *n = *g->nodes[i];
-        for (unsigned k = 0; n->function && k < n->function->param_count; k++) n->params[k] = copy_of(n->params[k], n->function->sizes[k]);
-        exec->nodes[exec->count++] = n;
-        state.empty += n->kind == EMPTY;
-    }
-    state.execs++;
-    *out = exec;
-    return 0;
-}
-FAKE(cuGraphExecDestroy, (void *handle)) {
-    state.execs--;
-    destroy((graph *)handle);
-    return 0;
-}
-FAKE(cuGraphExecKernelNodeSetParams, (void *handle, void *of, const kernel_params *params)) {
-    MAY_FAIL("cuGraphExecKernelNodeSetParams");
-    node *n = ((graph *)handle)->nodes[((const node *)of)->number];
-    if (n->kind != KERNEL || n->function != params->function) return 1;
-    state.changes++;
-    take_params(n, params);
-    return 0;
-}
-
-static void run_node(const node *n) {
-    const copy_params *c = &n->copy;
-    if (n->kind == KERNEL) run(n->function, n->grid, n->group, (void **)(uintptr_t)n->params);
-    if (n->kind == COPY) memmove((char *)(uintptr_t)c->to_device + c->to_x, (char *)(uintptr_t)c->from_device + c->from_x, c->width);
-    if (n->kind == FILL) fill(n->fill.to, n->fill.value, n->fill.width);
-}
-
-// In any order that the edges allow: what is missing of them shows as wrong data.
-FAKE(cuGraphLaunch, (void *handle, void *stream)) {
-    const graph *g = (const graph *)handle;
-    unsigned char done[MOST_NODES] = { 0 };
-    MAY_FAIL("cuGraphLaunch");
-    if (capture_of(stream)) return invalidate(capture_of(stream), UNSUPPORTED); // CUDA might take it; the library shall not ask
-    state.stream = stream;
-    state.graph_launches++;
-    for (unsigned left = g->count; left > 0; left--) {
-        unsigned ready[MOST_NODES], count = 0;
-        for (unsigned i = 0; i < g->count; i++) {
-            unsigned waits = 0;
-            for (unsigned k = 0; k < g->nodes[i]->before_count; k++) waits += !done[g->nodes[i]->before[k]];
-            if (!done[i] && !waits) ready[count++] = i;
-        }
-        state.random = state.random * 6364136223846793005u + 1442695040888963407u;
-        unsigned chosen = ready[(state.random >> 33) % count];
-        done[chosen] = 1;
-        run_node(g->nodes[chosen]);
-    }
-    return 0;
-}
-
-// >>capturing: what a captured stream is given becomes a node behind what it was given before
-
-FAKE(cuStreamBeginCapture_v2, (void *handle, int mode)) {
-    queue *s = real(handle);
-    if (!s || capture_of(s) || capture_count == MOST_CAPTURES) return UNSUPPORTED;
-    capture *c = &captures[capture_count++];
-    *c = (capture){ ACTIVE, mode, s, &mode_now, (graph *)calloc(1, sizeof(graph)) };
-    s->capture = c;
-    s->last_count = 0;
-    state.graphs++;
-    return 0;
-}
-// Whether something of the capture was not waited for by the stream that it began in.
-static int unjoined(const capture *c) {
-    for (unsigned i = 0; i < c->graph->count; i++) {
-        int waited = 0;
-        for (unsigned k = i + 1; k < c->graph->count; k++)
-            for (unsigned j = 0; j < c->graph->nodes[k]->before_count; j++) waited |= c->graph->nodes[k]->before[j] == i;
-        for (unsigned k = 0; k < c->origin->last_count; k++) waited |= c->origin->last[k] == c->graph->nodes[i];
-        if (!waited) return 1;
-    }
-    return 0;
-}
-FAKE(cuStreamEndCapture, (void *handle, void **out)) {
-    capture *c = capture_of(handle);
-    *out = NULL;
-    if (!c || c->origin != handle) return UNMATCHED;
-    if (c->thread != &mode_now && c->mode != RELAXED) return WRONG_THREAD;
-    int result = c->status == INVALID ? INVALIDATED : unjoined(c) ? UNJOINED : 0;
-    c->status = NONE;
-    c->origin->capture = NULL;
-    if (result) destroy(c->graph), state.graphs--;
-    else *out = c->graph;
-    return result;
-}
-
-// Adds a node to the capture of the stream.
-static node *capture_node(void *handle, kind what) {
-    queue *s = real(handle);
-    graph *g = s->capture->graph;
-    node *n = s->capture->status == ACTIVE && g->count < MOST_NODES ? (node *)calloc(1, sizeof *n) : NULL;
-    if (!n) return NULL;
-    n->kind = what;
-    n->number = g->count;
-    n->before_count = s->last_count;
-    for (unsigned i = 0; i < s->last_count; i++) n->before[i] = s->last[i]->number;
-    g->edges += s->last_count;
-    g->nodes[g->count++] = s->last[0] = n;
-    s->last_count = 1;
-    return n;
-}
-static int capture_copy(void *stream, uint64_t to, uint64_t from, size_t size) {
-    if (!is_ours(from, size) || !is_ours(to, size)) return invalidate(capture_of(stream), UNSUPPORTED);
-    node *n = capture_node(stream, COPY);
-    if (!n) return INVALIDATED;
-    n->copy.from_device = from;
-    n->copy.to_device = to;
-    n->copy.width = size;
-    return 0;
-}
-static int capture_fill(void *stream, uint64_t to, unsigned value, size_t count) {
-    node *n = capture_node(stream, FILL);
-    if (!n) return INVALIDATED;
-    n->fill.to = to;
-    n->fill.value = value;
-    n->fill.width = count;
-    return 0;
-}
-static int capture_launch(void *stream, const fake_function *function, const unsigned *grid, const unsigned *group, void **params) {
-    node *n = capture_node(stream, KERNEL);
-    if (!n) return INVALIDATED;
-    n->function = function;
-    memcpy(n->grid, grid, sizeof n->grid);
-    memcpy(n->group, group, sizeof n->group);
-    for (unsigned i = 0; i < function->param_count; i++) n->params[i] = copy_of(params[i], function->sizes[i]);
     return 0;
 }

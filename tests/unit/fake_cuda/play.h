@@ -12,7 +12,7 @@ typedef struct play_level {
     unsigned channels;
 } play_level;
 
-// driver.c: the level, counted in the object. Returns the object's number of levels.
+// array.c: the level, counted in the object. Returns the object's number of levels.
 unsigned play_get_level(const fake_texture *texture, unsigned level, play_level *out);
 
 typedef struct play_library play_library;
