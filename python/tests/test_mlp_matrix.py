@@ -130,6 +130,54 @@ assert "each group sums" not in module.whole.deterministic().bwds.explain(net, a
 
 
 @needs_compiler
+@pytest.mark.parametrize("shape", [random.choice([(20, 3, 48, 2, "SiLU", "Sigmoid", 1, "mixed", 70), (32, 8, 32, 3, "Tanh", "NoActivation", 0, "half", 70),
+                                                  (17, 9, 0, 0, "ReLU", "Tanh", 1, "mixed", 70)])])
+def test_apart(fake, shape):  # noqa: F811
+    """Warps that the matrix units do not take, as some threads are missing or the weights are not aligned, compute the same in loops, each
+    thread with float weights. (Feature N2.)"""
+    fake(EMULATED.replace("CASE", repr(shape)) + """
+module = spy.Module.load_from_source(d, "apart", "import slangpy;\\n" + calls.source(net) + '''
+[Differentiable] float[%d] seen(Net net, float x[%d], no_diff RWTensor<float, 1> marks) { marks[0] = 1; return net.run(x); }
+''' % (outputs, inputs))
+x = calls.half(random_numbers.standard_normal((rows, inputs))).astype(np.float32)
+dy = (random_numbers.standard_normal((rows, outputs)) / rows).astype(np.float32)
+y, dw, dx = calls.reference(net, p, x, dy.astype(np.float64), False)
+near, near_dw, near_dx = calls.reference(net, p, x, dy.astype(np.float64), True)
+full = rows // 32 * 32
+marks, seeds = spy.Tensor.zeros(d, (1,), "float"), spy.diffPair(d=spy.Tensor.from_numpy(d, dy))
+def gradient_of(n):  # of the parameters, by the first n rows on the matrix units and the others by themselves
+    return calls.reference(net, p, x[:n], dy[:n].astype(np.float64), True)[1] + calls.reference(net, p, x[n:], dy[n:].astype(np.float64), False)[1]
+tight = 3e-2 if dtype == "half" else 4e-3  # sums of gradients of half are half
+for unaligned in (False, True):
+    room = spy.Tensor.zeros(d, (int(np.prod(p.shape)) + 1,), net.parameters.dtype).with_grads()
+    weights = room[1:].view(p.shape) if unaligned else net.parameters
+    if unaligned:
+        weights.copy_from_numpy(p)
+    gx = spy.Tensor.from_numpy(d, x).with_grads()
+    if not unaligned:
+        assert "plain loops in a warp of fewer than 32 elements" in module.seen.explain(net, gx, marks)
+    function, more = (module.inside, (1.0,)) if unaligned else (module.seen, (marks,))
+    got = function(weights, gx, *more).to_numpy()
+    if unaligned:
+        y[:, 0] = y[:, 0] / (1 + np.abs(y[:, 0]))
+        assert calls.error(got, y) < 1e-5, calls.error(got, y)
+        function = module.whole
+        more = ()
+    else:
+        assert calls.error(got[full:], y[full:]) < 1e-5 and calls.error(got[:full], near[:full]) < 6e-4, calls.error(got[full:], y[full:])
+    weights.grad_out.copy_from_numpy(np.zeros(p.shape, p.dtype))
+    function.bwds(weights, gx, *more, _result=seeds)
+    to, n = gx.grad_out.to_numpy(), 0 if unaligned else full
+    assert calls.error(to[n:], dx[n:]) < 2e-5 and (n == 0 or calls.error(to[:n], near_dx[:n]) < 4e-3), calls.error(to[n:], dx[n:])
+    assert calls.error(weights.grad_out.to_numpy(), gradient_of(n)) < (tight if n or dtype == "half" else 2e-5), calls.error(weights.grad_out.to_numpy(), gradient_of(n))
+assert len(ran) == 4 and set(ran) == {"units"}, ran
+for name in kernels:  # such loops with votes of the warp at each step took most of the compiler's time
+    text = open(os.path.join(folder, name + ".cu")).read()
+    assert "plain_layer(" in text and "__ballot_sync" not in text, name
+""")
+
+
+@needs_compiler
 def test_engine(fake):  # noqa: F811
     """A call that is nothing but a network runs the batch engine, for parameters and inputs of float and half; other networks run
     without the engine. (Feature N3.)"""
