@@ -123,10 +123,10 @@ static void test_indirect_with(test_gpu *t) {
 }
 BOTH_WAYS(test_indirect)
 
-// >>with other work
+// >>textures, parameters and writes
 
 // A draw samples what another draw has made, and a dispatch reads that.
-// >>textures, parameters and writes
+static void test_textures_with(test_gpu *t) {
     spyi_parameter parameters[2];
     spyi_raster_desc desc = test_raster_desc(SPY_FORMAT_RGBA32_FLOAT);
     canvas first = canvas_open(t, &desc, 1);

@@ -251,7 +251,7 @@ static void test_samples_with(test_gpu *t) {
 }
 BOTH_WAYS(test_samples)
 
-// >>with other work
+// >>layers
 
 // Two layers as one target: both are cleared, and the draw is into the first one.
 static void test_layers_with(test_gpu *t) {
@@ -261,7 +261,7 @@ static void test_layers_with(test_gpu *t) {
     spyi_image_view_desc view;
     spyi_image_copy_work copy;
     spyi_transition transitions[2];
-// >>layers
+    const block b = test_block(1, 0, 0, 1);
     memset(&both, 0, sizeof both);
     both.desc = c.p.desc;
     both.desc.array = true;
@@ -308,7 +308,7 @@ static void test_layers_with(test_gpu *t) {
 }
 BOTH_WAYS(test_layers)
 
-// >>commands of repeated draws
+// >>refusals
 
 // What a device lacks is refused by its name, before the driver sees it.
 static void refused(test_gpu *t, const spyi_raster_desc *desc, const char *what) {
@@ -319,7 +319,7 @@ static void refused(test_gpu *t, const spyi_raster_desc *desc, const char *what)
     spyi_text_clear(&t->error);
 }
 
-// >>refusals
+static void test_refusals_with(test_gpu *t) {
     bool *has = test_vk(t)->adapter.features;
     spyi_raster_desc desc = test_raster_desc(SPY_FORMAT_RGBA32_FLOAT), vertices = test_vertex_desc(SPY_FORMAT_RGBA8_UNORM);
     memset(has + SPYI_VK_FEATURE_REQUIRED, 0, SPYI_VK_FEATURE_COUNT - SPYI_VK_FEATURE_REQUIRED);
