@@ -205,7 +205,8 @@ def hash_file(path):
 
 
 def files_of(paths):
-    """The files that these files, folders and patterns name, but for Python's bytecode. None: one names nothing."""
+    """The files that these files, folders and patterns name, but for what Python or `make python` has compiled beside its sources. None:
+    one names nothing."""
     found = []
     for path in paths:
         path = os.path.join(TOP, path)
@@ -213,7 +214,11 @@ def files_of(paths):
         if not names:
             return None
         for name in names:
-            found += [os.path.join(folder, f) for folder, _, files in os.walk(name) for f in files if "__pycache__" not in folder] if os.path.isdir(name) else [name]
+            compiled = () if name.startswith(os.path.join(TOP, "build")) else (".so", ".pyd")
+            if os.path.isdir(name):
+                found += [os.path.join(folder, f) for folder, _, files in os.walk(name) for f in files if "__pycache__" not in folder and not f.endswith(compiled)]
+            else:
+                found.append(name)
     return sorted(set(found))
 
 
@@ -355,8 +360,11 @@ class Queue:
             return None
 
     def some_of_batch(self, first, ready):
-        """Half of what is left of the batch, so that the last processes of several are short ones, but 10 seconds at least."""
+        """Half of what is left of the batch, so that the last processes of several are short ones, but 10 seconds at least. Of a budget,
+        which may not reach all, short jobs make more than long ones."""
         found = [j for j in ready if j.batch is first.batch and self.ranks.get(j.name) == self.ranks.get(first.name)]
+        if self.budget is not None:
+            found.sort(key=lambda j: j.seconds)
         most = max(sum(j.seconds for j in found) / 2, 10.0)
         jobs, seconds = [], 0.0
         for job in found:

@@ -169,15 +169,21 @@ def batches_are_jobs_of_their_own(p):
     def batch(jobs):
         p.ran.append([job.name for job in jobs])
         for job in jobs:
-            job.passed, job.failed, job.cpu = 1, int(job.name == "b" and bad), 4.0
-    bad = True
-    jobs = lambda: [j.Job("step", name, None, seconds=4.0, inputs=[name], batch=batch) for name in "abc"]
+            job.passed, job.failed, job.cpu = 1, int(job.name == "b" and bad), seconds[job.name]
+    bad, seconds = True, {"a": 4.0, "b": 4.0, "c": 4.0}
+    jobs = lambda: [j.Job("step", name, None, seconds=seconds[name], inputs=[name], batch=batch) for name in "abc"]
     same(p.run(*jobs()), [["a", "b"], ["c"]])  # 10 seconds at least, and half at most
     same(p.run(*jobs()), [["b"]])
     bad = False
     p.write(c="2")
     same(p.run(*jobs()), [["b", "c"]])
     same(p.run(*jobs()), [])
+    seconds = {"a": 6.0, "b": 3.0, "c": 3.0}
+    p.write(a="2", b="2", c="2")
+    p.run(*jobs())
+    p.write(a="3", b="3", c="3")
+    same(p.run(*jobs(), budget=7), [["b", "c"]])
+    same(p.run(*jobs(), budget=7), [["a"]])
 
 
 def names_say_what_they_are_about(p):
