@@ -9,6 +9,7 @@ import importlib.machinery
 import importlib.util
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -237,11 +238,19 @@ def every_file_is_read_by_a_job(p):
 
 def files_of_python_read_what_they_name(p):
     j.TOP = TOP
-    run, _ = all_jobs()
-    same("src" in run.python_reads("test_mlp_matrix"), True)  # opens src/slang/mlp_cooperative.slang
-    same("src" in run.python_reads("test_names"), False)
-    same("python/tests/conftest.py" in run.python_reads("test_names"), True)
-    same("python/tests/test_calls.py" in run.python_reads("test_names"), False)
+    run, jobs = all_jobs()
+    same([path in run.python_reads("test_names") for path in ("python/tests/conftest.py", "python/tests/test_calls.py", "src/slang")], [True, False, False])
+    count = 0
+    for job in jobs.values():
+        if job.batch:
+            with open(os.path.join(TOP, "python/tests", job.name.partition(": ")[2] + ".py"), encoding="utf-8") as f:
+                named = set(re.findall(r"""["']((?:src|tests|examples|docs|tools|python)/[\w./-]+)["']""", f.read()))
+            read = [os.path.relpath(f, TOP) for f in j.files_of(set(job.inputs) - set(run.PACKAGE))]
+            for path in named:
+                if os.path.exists(os.path.join(TOP, path)):
+                    count += 1
+                    assert any(f == path or f.startswith(path + "/") for f in read), f"{job.name} names {path}, which is none of its inputs"
+    assert count >= 5, count
 
 
 CASES = (keeps_until_a_file_changes, keeps_in_one_environment, never_keeps_what_failed, knows_programs_by_what_is_loaded, builds_are_known_by_what_they_made,
