@@ -344,7 +344,7 @@ class Queue:
                     self.finish(job)
                 if settled:
                     continue
-                ready.sort(key=lambda j: (self.ranks.get(j.name, 0), -self.length[j.name]))
+                ready.sort(key=self.order)
                 first = next((j for j in ready if self.fits(j)), None)
                 if first:
                     jobs = self.some_of_batch(first, ready) if first.batch else [first]
@@ -359,12 +359,15 @@ class Queue:
                     self.change.wait()
             return None
 
+    def order(self, job):
+        """By length, the longest first; of a budget, which may not reach all, short jobs make more than long ones, after the builds."""
+        if self.budget is None:
+            return -self.length[job.name]
+        return self.ranks[job.name], not job.makes, job.seconds
+
     def some_of_batch(self, first, ready):
-        """Half of what is left of the batch, so that the last processes of several are short ones, but 10 seconds at least. Of a budget,
-        which may not reach all, short jobs make more than long ones."""
+        """Half of what is left of the batch, so that the last processes of several are short ones, but 10 seconds at least."""
         found = [j for j in ready if j.batch is first.batch and self.ranks.get(j.name) == self.ranks.get(first.name)]
-        if self.budget is not None:
-            found.sort(key=lambda j: j.seconds)
         most = max(sum(j.seconds for j in found) / 2, 10.0)
         jobs, seconds = [], 0.0
         for job in found:
