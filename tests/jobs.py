@@ -407,7 +407,8 @@ class Queue:
             if known:
                 self.kept.entries[job.name] = {"digest": known, "passed": job.passed, "skipped": job.skipped, "notes": job.notes}
             if job.cpu and not job.failed:
-                self.seconds.entries[job.name] = round(job.cpu, 1)
+                # A build often has little to do: what a whole one takes is what a budget must have room for.
+                self.seconds.entries[job.name] = round(max(job.cpu, job.seconds if job.makes else 0), 1)
             self.kept.write()  # for a run that somebody ends
         for key in self.total:
             self.total[key] += getattr(job, key)

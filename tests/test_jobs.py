@@ -123,6 +123,9 @@ def builds_are_known_by_what_they_made(p):
     same(p.run(*jobs()), ["build"])
     p.write(program="by hand")
     same(p.run(*jobs()), ["build", "test"])
+    p.write(source="3")
+    p.run(p.job("build", "source", makes=["program"], cpu=0.1))
+    same(p.queue.seconds.entries["build"], 1.0)  # as long as a whole one
     os.remove(os.path.join(j.TOP, "program"))
     same(p.run(p.job("build", "source", makes=["program"], does=lambda: p.write(program="3")), jobs()[1]), ["build", "test"])
 
