@@ -360,10 +360,11 @@ class Queue:
             return None
 
     def order(self, job):
-        """By length, the longest first; of a budget, which may not reach all, short jobs make more than long ones, after the builds."""
+        """By length, the longest first. Of a budget, which may not reach all, short jobs make more than long ones; they follow the builds,
+        of which the longest goes first, so that no worker waits and takes up a job of a high rank."""
         if self.budget is None:
             return -self.length[job.name]
-        return self.ranks[job.name], not job.makes, job.seconds
+        return self.ranks[job.name], not job.makes, -self.length[job.name] if job.makes else job.seconds
 
     def some_of_batch(self, first, ready):
         """Half of what is left of the batch, so that the last processes of several are short ones, but 10 seconds at least."""
