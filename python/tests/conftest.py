@@ -6,6 +6,7 @@ SPY_TEST_SHARE=N: every Nth test of each file runs, from the one that SPY_TEST_S
 whole elsewhere runs once more, with sanitizers for one.
 All run with SPY_TEST_SIZE=soak, with SPY_TEST_ALL, and where rows are named on the command line."""
 import gc
+import json
 import os
 import random
 import sys
@@ -57,6 +58,8 @@ ABOUT_VULKAN = ("test_device.py", "test_cuda_context.py::test_bad_existing_handl
 def pytest_configure(config):
     config.addinivalue_line("markers", "share(count): of the test's rows run count, which the seed draws; see conftest.py")
     config.addinivalue_line("markers", "turns(of): every one of so many tests of the file runs, by the seed; see conftest.py")
+    if os.environ.get("SPY_TEST_COUNTS"):
+        config.pluginmanager.register(Counts(os.environ.pop("SPY_TEST_COUNTS")))
 
 
 def pytest_report_header():
@@ -113,6 +116,43 @@ def pytest_collection_finish(session):
     """Python's collector, which many tests call, looks at what the tests make and not at pytest's own objects, some 500,000."""
     gc.collect()
     gc.freeze()
+
+
+class Counts:
+    """Writes of each file the numbers of its tests that passed, failed and were skipped, and their CPU seconds, for tests/run, which
+    keeps a file's result until something that the file reads changes."""
+
+    def __init__(self, path):
+        self.path, self.files = path, {}
+        self.before = self.cpu()
+
+    @staticmethod
+    def cpu():
+        return sum(os.times()[:4])
+
+    def of(self, nodeid):
+        name = os.path.splitext(os.path.basename(nodeid.partition("::")[0]))[0]
+        return self.files.setdefault(name, {"passed": 0, "failed": 0, "skipped": 0, "cpu": 0.0})
+
+    def pytest_collectreport(self, report):
+        if report.nodeid.endswith(".py"):
+            self.of(report.nodeid)["failed"] += report.failed
+
+    def pytest_collection_finish(self):
+        self.before = self.cpu()
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" or not report.passed:
+            self.of(report.nodeid)[report.outcome] += 1
+
+    def pytest_runtest_logfinish(self, nodeid):
+        now = self.cpu()
+        self.of(nodeid)["cpu"] += now - self.before
+        self.before = now
+
+    def pytest_sessionfinish(self):
+        with open(self.path, "w", encoding="utf-8") as file:
+            json.dump(self.files, file)
 
 
 def from_dlpack(array):
