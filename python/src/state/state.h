@@ -56,7 +56,7 @@ typedef struct spyp_state {
     struct {
         PyTypeObject *types[2]; // torch.Tensor and torch.nn.Parameter
         PyObject *apply;        // makes a node of torch's graph
-        PyObject *grad_enabled, *transforms_active, *zeros_like;
+        PyObject *grad_enabled, *transforms_active, *zeros_like, *empty_like;
     } torch;
     Py_ssize_t tracers; // the number of threads in which slangpy.fusion records calls instead of making them
     unsigned long fork_count;                           // forks between the first process and this one
