@@ -277,6 +277,10 @@ static int spyp_autograd_run_backward(const spyp_autograd_node *node, PyObject *
     if (status == 0) status = spyp_take_with_gradient(&in, gradient, gradient, spyp.s_result, "_result", SPYP_NO_PARAMETER);
     if (status == 0) status = spyp_take_options(&in);
     in.options.store_gradients = stores; // a function for backward calls always has options
+    if (status == 0 && stores && in.call.unused_gradient) { // nothing would be stored into it
+        PyErr_Format(PyExc_TypeError, "%U: a no_diff parameter has a gradient", f->name);
+        status = -1;
+    }
     if (status == 0 && (status = spyp_enter(d, "call")) == 0) {
         spyp_look_for_changes(d);
         status = spyp_call_in_order(&in) == SPY_OK ? 0 : -1;

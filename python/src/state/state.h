@@ -128,7 +128,7 @@ typedef struct spyp_device {
     bool closing;     // close() is running
     PyObject *heard;  // exception that a signal's handler raised while the library waited, or NULL
     bool interrupted; // Ctrl-C ended the last wait for the device's work
-    uint64_t reload_interval_ns;
+    uint64_t reload_interval_ns, reload_due_ns; // reload_due_ns: calls before this time of the coarse clock look for no changes
 } spyp_device;
 
 typedef struct spyp_module {
