@@ -2406,7 +2406,7 @@ typedef struct spy_call_options {
                                      // same bits
     // backward: the gradients of inputs are written instead of added to, so that their memory need not be set
     // before. The call is refused with SPY_ERROR_UNSUPPORTED, before it writes, if a gradient is a sum of
-    // several elements, shares its memory with another one, is not a tensor's, or is one to which the function
+    // several elements, shares its memory with another one, is a number's, or is one to which the function
     // itself adds (a DiffTensor). Not for draws and recorded calls
     bool store_gradients;
     uint32_t shared_bytes;           // the bytes of dynamic shared memory for each group, at most
@@ -49975,9 +49975,10 @@ static bool spyi_check_stored(spyi_attempt *a) {
         return true;
     bool inside = b->grads_inside[SPYI_GRAD_OUT] || spyi_writes_inside(b) || spyi_views_gradients(a);
     for (uint32_t i = 0; i < b->leaf_count && !inside; i++)
-        inside = b->leaves[i].role == SPYI_ROLE_ADDED && !(b->leaves[i].traits & SPYI_TRAIT_TENSOR);
+        inside = b->leaves[i].role == SPYI_ROLE_ADDED && !(b->leaves[i].traits & SPYI_TRAIT_TENSOR) &&
+                 a->values->items[b->leaves[i].value].kind != SPY_ARG_KIND_ARRAY;
     return !inside || spyi_no(a, SPY_ERROR_UNSUPPORTED,
-                              "its option store_gradients: a gradient is no tensor that is given by element: "
+                              "its option store_gradients: a gradient is no tensor or array that is given by element: "
                               "it is added to");
 }
 

@@ -317,7 +317,7 @@ typedef struct spy_call_options {
                                      // same bits
     // backward: the gradients of inputs are written instead of added to, so that their memory need not be set
     // before. The call is refused with SPY_ERROR_UNSUPPORTED, before it writes, if a gradient is a sum of
-    // several elements, shares its memory with another one, is not a tensor's, or is one to which the function
+    // several elements, shares its memory with another one, is a number's, or is one to which the function
     // itself adds (a DiffTensor). Not for draws and recorded calls
     bool store_gradients;
     uint32_t shared_bytes;           // the bytes of dynamic shared memory for each group, at most

@@ -317,9 +317,10 @@ static bool spyi_check_stored(spyi_attempt *a) {
         return true;
     bool inside = b->grads_inside[SPYI_GRAD_OUT] || spyi_writes_inside(b) || spyi_views_gradients(a);
     for (uint32_t i = 0; i < b->leaf_count && !inside; i++)
-        inside = b->leaves[i].role == SPYI_ROLE_ADDED && !(b->leaves[i].traits & SPYI_TRAIT_TENSOR);
+        inside = b->leaves[i].role == SPYI_ROLE_ADDED && !(b->leaves[i].traits & SPYI_TRAIT_TENSOR) &&
+                 a->values->items[b->leaves[i].value].kind != SPY_ARG_KIND_ARRAY;
     return !inside || spyi_no(a, SPY_ERROR_UNSUPPORTED,
-                              "its option store_gradients: a gradient is no tensor that is given by element: "
+                              "its option store_gradients: a gradient is no tensor or array that is given by element: "
                               "it is added to");
 }
 

@@ -716,6 +716,32 @@ def test_shapes_that_change_between_calls(device, m, poisoned):
             check(m.poly(a, b.detach()), a * a * b.detach() + b.detach(), (a,))
 
 
+def test_what_is_set_to_zero(device, m):
+    """Only the gradients of calls whose elements share some; each form of call is tried once."""
+    if device.info.type == spy.DeviceType.vulkan and device.torch_kind.type == "cuda":
+        pytest.skip("tensors of another API are copied by Python's half")
+    from slangpy import _slangpy
+
+    poly = spy.Module.load_from_source(device, "autograd_zero", "[Differentiable] float poly(float a, float b) { return a * a * b + b; }").poly
+    zeroed, a, b, c = [], data(device, 3, 4), data(device, 3, 4), data(device, 4)
+    poly(a, b)
+    forward = type(poly(a, b).grad_fn)._forward_cls  # of calls that C repeats
+    parts = [(torch.Tensor, torch.nn.Parameter), super(torch.autograd.Function, forward).apply, torch.is_grad_enabled,
+             torch._C._are_functorch_transforms_active, torch.zeros_like, torch.empty_like]
+
+    def passes(*inputs):
+        zeroed.clear()
+        check(poly(*inputs), inputs[0] * inputs[0] * inputs[1] + inputs[1], inputs)
+        return len(zeroed)
+
+    _slangpy._autograd_ready(*parts[:4], lambda t: zeroed.append(t) or torch.zeros_like(t), parts[5])
+    try:
+        assert [passes(a, b), passes(a, c), passes(a, c), passes(a, b), passes(c, c.detach().requires_grad_())] == [0, 2, 2, 0, 0]
+    finally:
+        _slangpy._autograd_ready(*parts)
+    assert passes(a, c) == 0
+
+
 def test_accumulated_gradients_and_shared_results(device, m, poisoned):
     """Gradients add up over steps, and a gradient that a user holds is not written again."""
     a = data(device, 4)
@@ -761,6 +787,26 @@ def test_names_and_neighbours_of_a_node(device, m):
     for a, made in nodes(device, m):
         assert made.grad_fn.name() == "SlangCallBackward" and not made.is_leaf and not made._is_view()
         assert any(after is not None and after.variable is a for after, _ in made.grad_fn.next_functions)
+
+
+def test_a_torch_without_the_method_apply(device, m, poisoned):
+    """The class of torch's node has apply() from C. Without it torch's own, in Python, calls backward()."""
+    poly, a = repeated(device, m), data(device, 4)
+    node = type(poly(a, 2.0).grad_fn)
+    own = node.__dict__["apply"]
+    del node.apply
+    try:
+        for _ in range(2):
+            check(poly(a, 2.0), a * a * 2 + 2, (a,))
+        with pytest.raises(RuntimeError, match="poly: a second derivative"):
+            torch.autograd.grad(poly(a, 2.0).sum(), a, create_graph=True)[0].sum().backward()
+    finally:
+        node.apply = own
+    check(poly(a, 2.0), a * a * 2 + 2, (a,))
+    with pytest.raises(TypeError):
+        own(a)
+    with pytest.raises(TypeError, match="apply: expected one gradient, got 2"):
+        poly(a, 2.0).grad_fn.apply(a, a)
 
 
 def test_results_are_changed_and_copied(device, m):
