@@ -349,7 +349,9 @@
 //     spy_tensor_read(spy_tensor_grad(x), dx, sizeof dx);     // 2 2 2 2
 //
 // The call reads the gradients of the outputs ("_result", out parameters). It adds to the gradients of the
-// inputs, and never overwrites them: call spy_tensor_zero_grad() before a new sum. Nothing else changes.
+// inputs, and never overwrites them: call spy_tensor_zero_grad() before a new sum. Nothing else changes. With
+// spy_call_options.store_gradients it stores them instead, which saves setting and reading zeros, in calls in
+// which each element has gradients of its own.
 //
 // An input without a gradient is a constant, and so is a parameter that the function calls no_diff. An output
 // without a gradient does not count, but "_result" needs one. An input that all elements share, or a row or a
@@ -2402,6 +2404,11 @@ typedef struct spy_call_options {
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
                                      // same bits
+    // backward: the gradients of inputs are written instead of added to, so that their memory need not be set
+    // before. The call is refused with SPY_ERROR_UNSUPPORTED, before it writes, if a gradient is a sum of
+    // several elements, shares its memory with another one, is a number's, or is one to which the function
+    // itself adds (a DiffTensor). Not for draws and recorded calls
+    bool store_gradients;
     uint32_t shared_bytes;           // the bytes of dynamic shared memory for each group, at most
                                      // spy_device_info.max_shared_bytes with its groupshared variables. CUDA
                                      // text in the module reaches it: see chapter 18 of the guide. 0 if there
@@ -47619,6 +47626,7 @@ static const char *spyi_check_options(const spy_call_options *o) {
         if (o->thread_count.dims[d] < 0) return "thread_count has a negative size";
     if ((int)o->mode < SPY_CALL_MODE_DEFAULT || o->mode > SPY_CALL_MODE_FORWARD_DIFF)
         return "mode is not one of spy_call_mode";
+    if (o->store_gradients && o->append_to) return "store_gradients is given for a call that is recorded";
     return NULL;
 }
 
@@ -47666,7 +47674,8 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     for (size_t i = 0; i < o->conformance_count && good; i++)
         good = spyi_key_bytes(values, o->conformances[i], strlen(o->conformances[i]) + 1);
     uint8_t group_rank = (uint8_t)o->call_group_shape.rank, count_rank = (uint8_t)o->thread_count.rank,
-            mode = (uint8_t)((unsigned)o->mode | (o->deterministic ? 4u : 0u));
+            mode = (uint8_t)((unsigned)o->mode | (o->deterministic ? 4u : 0u) |
+                             (o->store_gradients ? 8u : 0u));
     good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
            spyi_key_bytes(values, &mode, 1) &&
            spyi_key_bytes(values, &o->shared_bytes, sizeof o->shared_bytes) &&
@@ -49885,7 +49894,8 @@ static bool spyi_bind_gradient(spyi_attempt *a, uint32_t number, uint32_t value,
     const spyi_leaf *of = &a->bound.leaves[number];
     const spyi_value *v = &a->values->items[value];
     const spyi_type *type = spyi_stored_type(a, of->differential, v);
-    bool in = role != SPYI_ROLE_WRITTEN, out = role != SPYI_ROLE_READ;
+    bool stored = role == SPYI_ROLE_ADDED && a->values->options && a->values->options->store_gradients;
+    bool in = role != SPYI_ROLE_WRITTEN && !stored, out = role != SPYI_ROLE_READ;
     spyi_text path = { NULL, 0, 0 };
     spyi_text_add(&path, "%s.%s", of->path, name);
     // spyi_add_leaf() may have moved `of`
@@ -50154,6 +50164,21 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
     return false;
 }
 
+// Refuses a backward call with the option store_gradients to whose gradients not only the kernel itself writes.
+// spyi_launch_passes() refuses sums.
+static bool spyi_check_stored(spyi_attempt *a) {
+    const spyi_bound *b = &a->bound;
+    if (b->mode != SPY_CALL_MODE_BACKWARD || !a->values->options || !a->values->options->store_gradients)
+        return true;
+    bool inside = b->grads_inside[SPYI_GRAD_OUT] || spyi_writes_inside(b) || spyi_views_gradients(a);
+    for (uint32_t i = 0; i < b->leaf_count && !inside; i++)
+        inside = b->leaves[i].role == SPYI_ROLE_ADDED && !(b->leaves[i].traits & SPYI_TRAIT_TENSOR) &&
+                 a->values->items[b->leaves[i].value].kind != SPY_ARG_KIND_ARRAY;
+    return !inside || spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                              "its option store_gradients: a gradient is no tensor or array that is given by element: "
+                              "it is added to");
+}
+
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature) {
     const spyi_bound *b = &a->bound;
     bool backward = b->mode == SPY_CALL_MODE_BACKWARD;
@@ -50163,6 +50188,7 @@ SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signatu
     if (!spyi_unit_has_derivative(a->unit, signature, backward, &why))
         return spyi_no_derivative(a, signature, &why);
     spyi_text_free(&why);
+    if (!spyi_check_stored(a)) return false;
     if (spyi_views_gradients(a)) return true;
     if (backward && b->has_result && !spyi_has_role(b, from_outputs, "_result"))
         return spyi_no(
@@ -52575,6 +52601,13 @@ static void spyi_emit_argument(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     spyi_text_free(&pair);
 }
 
+// Writes the variable to which an element adds its part of a gradient: the gradient, or zero if the call stores
+// gradients.
+static void spyi_gradient_variable(spyi_emit_state *s, uint32_t i, const char *indent) {
+    spyi_make_variable(s, i, "g_", s->bound->leaves[i].in, indent);
+    if (!s->bound->leaves[i].in) spyi_text_add(&s->body, "%s%s = {};\n", indent, s->lvalues[i]);
+}
+
 static void spyi_gradient_arguments(spyi_emit_state *s, spyi_text *arguments) {
     const spyi_bound *b = s->bound;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -52587,7 +52620,7 @@ static void spyi_gradient_arguments(spyi_emit_state *s, spyi_text *arguments) {
     for (uint32_t i = 0; i < b->leaf_count; i++) // the loads come first, so that they are under way together
         if (b->leaves[i].role == SPYI_ROLE_ADDED && s->key->width == 1 && !s->key->together &&
             !spyi_is_skipped(s, i) && !spyi_is_summed(s, i))
-            spyi_make_variable(s, i, "g_", true, "    ");
+            spyi_gradient_variable(s, i, "    ");
 }
 
 // Adds the differential in an input's pair after the call to the input's gradient.
@@ -52601,7 +52634,7 @@ static void spyi_add_gradient(spyi_emit_state *s, uint32_t i, const char *indent
                          indent);
     } else if (!spyi_is_skipped(s, i)) {
         if (s->key->width > 1 || s->key->together) {
-            spyi_make_variable(s, i, "g_", true, indent);
+            spyi_gradient_variable(s, i, indent);
         } else {
             free(s->lvalues[i]);
             s->lvalues[i] = spyi_strdup(spyi_text_str(&to));
@@ -57357,6 +57390,20 @@ static void spyi_merge_passes(const spyi_bound *b, const spyi_values *values, sp
     memmove(from, from + 1, (launch->pass_count - own) * sizeof *from);
 }
 
+// Returns SPY_ERROR_UNSUPPORTED if the call stores the gradient `i`, and elements of the call have a place in
+// it together, or places of another gradient. `shared` has the dimensions along which they do.
+static spy_status spyi_check_not_shared(const spyi_bound *b, const spyi_values *values, uint32_t i,
+                                        uint32_t shared, spyi_text *error) {
+    bool meets = shared != 0;
+    if (b->leaves[i].in) return SPY_OK;
+    for (uint32_t j = 0; j < b->leaf_count; j++)
+        meets = meets || (j != i && b->leaves[j].role == SPYI_ROLE_ADDED && spyi_share_memory(b, values, i, j));
+    if (!meets) return SPY_OK;
+    spyi_text_add(error, "its option store_gradients: '%s' is a sum of what several elements give",
+                  b->leaves[i].path);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
 static bool spyi_leaf_has_dim(const spyi_leaf *leaf, uint32_t dim) {
     for (uint32_t d = 0; d < leaf->batch_rank; d++)
         if (leaf->map[d] == dim) return true;
@@ -57375,6 +57422,8 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
                  !spyi_leaf_has_dim(&b->leaves[i], d))) // dimensions of size 1 count too, so that the
                                                         // order is the same for all sizes
                 shared |= 1u << d;
+        spy_status status = spyi_check_not_shared(b, values, i, shared, error);
+        if (status != SPY_OK) return status;
         while (p < launch->pass_count &&
                (launch->passes[p].shared != shared || !spyi_joins(b, values, launch, &launch->passes[p], i)))
             p++;
@@ -58329,6 +58378,10 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         }
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
+        if (launch->count == 0 && leaf->role == SPYI_ROLE_ADDED && !leaf->in && spyi_shape_count(&dims) > 0) {
+            spyi_text_add(error, "its option store_gradients: no element of the call stores '%s'", leaf->path);
+            return SPY_ERROR_UNSUPPORTED;
+        }
         // Seeds that are a tensor have as many elements as their output.
         bool seeds = b->mode == SPY_CALL_MODE_BACKWARD && leaf->role == SPYI_ROLE_READ &&
                      values->items[b->leaves[leaf->value_leaf].value].tensor;
@@ -61021,9 +61074,8 @@ static void spyi_add_traffic(const spyi_bound *b, const spyi_launch *launch, spy
             if (leaf->consumed_dims[d] > 0) bytes *= (double)leaf->consumed_dims[d];
         for (uint32_t d = 0; d < launch->rank; d++)
             if (launch->leaves[i].strides[d] != 0) bytes *= (double)launch->dims[d];
-        bool adds = leaf->role == SPYI_ROLE_ADDED;
-        if (adds || leaf->in) t->reads += bytes;
-        if (adds || leaf->out) t->writes += bytes;
+        if (leaf->in) t->reads += bytes;
+        if (leaf->out) t->writes += bytes;
     }
 }
 
@@ -64090,6 +64142,7 @@ SPYI_FN const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_
     if (o->mode) return "its options: mode: a draw computes no gradients";
     if (o->call_group_shape.rank || o->thread_count.rank || o->thread_group_size[0])
         return "its options: thread_group_size, call_group_shape and thread_count are for calls";
+    if (o->store_gradients) return "its options: store_gradients is for calls";
     return NULL;
 }
 

@@ -312,7 +312,10 @@ def _make_nodes(torch):
     if transforms_active is not None:
         # C gets the base class's apply(), because torch.autograd.Function's own searches for transforms of torch.func, which C has done.
         _slangpy._autograd_ready((torch.Tensor, torch.nn.Parameter), super(torch.autograd.Function, repeated).apply, torch.is_grad_enabled,
-                              transforms_active, torch.zeros_like)
+                              transforms_active, torch.zeros_like, torch.empty_like)
+        node = getattr(repeated, "_backward_cls", None)
+        if isinstance(node, type) and node.__dict__.get("apply") is None and hasattr(node, "apply"):
+            node.apply = _slangpy._autograd_apply(node)  # instead of a method in Python that finds and calls backward()
     return SlangCall, SlangGradient
 
 

@@ -315,6 +315,11 @@ typedef struct spy_call_options {
     spy_call_mode mode;
     bool deterministic;              // backward: sum gradients in a fixed order, so that each run returns the
                                      // same bits
+    // backward: the gradients of inputs are written instead of added to, so that their memory need not be set
+    // before. The call is refused with SPY_ERROR_UNSUPPORTED, before it writes, if a gradient is a sum of
+    // several elements, shares its memory with another one, is a number's, or is one to which the function
+    // itself adds (a DiffTensor). Not for draws and recorded calls
+    bool store_gradients;
     uint32_t shared_bytes;           // the bytes of dynamic shared memory for each group, at most
                                      // spy_device_info.max_shared_bytes with its groupshared variables. CUDA
                                      // text in the module reaches it: see chapter 18 of the guide. 0 if there

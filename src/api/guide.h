@@ -340,7 +340,9 @@
 //     spy_tensor_read(spy_tensor_grad(x), dx, sizeof dx);     // 2 2 2 2
 //
 // The call reads the gradients of the outputs ("_result", out parameters). It adds to the gradients of the
-// inputs, and never overwrites them: call spy_tensor_zero_grad() before a new sum. Nothing else changes.
+// inputs, and never overwrites them: call spy_tensor_zero_grad() before a new sum. Nothing else changes. With
+// spy_call_options.store_gradients it stores them instead, which saves setting and reading zeros, in calls in
+// which each element has gradients of its own.
 //
 // An input without a gradient is a constant, and so is a parameter that the function calls no_diff. An output
 // without a gradient does not count, but "_result" needs one. An input that all elements share, or a row or a

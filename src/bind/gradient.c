@@ -39,7 +39,8 @@ static bool spyi_bind_gradient(spyi_attempt *a, uint32_t number, uint32_t value,
     const spyi_leaf *of = &a->bound.leaves[number];
     const spyi_value *v = &a->values->items[value];
     const spyi_type *type = spyi_stored_type(a, of->differential, v);
-    bool in = role != SPYI_ROLE_WRITTEN, out = role != SPYI_ROLE_READ;
+    bool stored = role == SPYI_ROLE_ADDED && a->values->options && a->values->options->store_gradients;
+    bool in = role != SPYI_ROLE_WRITTEN && !stored, out = role != SPYI_ROLE_READ;
     spyi_text path = { NULL, 0, 0 };
     spyi_text_add(&path, "%s.%s", of->path, name);
     // spyi_add_leaf() may have moved `of`
@@ -308,6 +309,21 @@ static bool spyi_no_derivative(spyi_attempt *a, const spyi_signature *signature,
     return false;
 }
 
+// Refuses a backward call with the option store_gradients to whose gradients not only the kernel itself writes.
+// spyi_launch_passes() refuses sums.
+static bool spyi_check_stored(spyi_attempt *a) {
+    const spyi_bound *b = &a->bound;
+    if (b->mode != SPY_CALL_MODE_BACKWARD || !a->values->options || !a->values->options->store_gradients)
+        return true;
+    bool inside = b->grads_inside[SPYI_GRAD_OUT] || spyi_writes_inside(b) || spyi_views_gradients(a);
+    for (uint32_t i = 0; i < b->leaf_count && !inside; i++)
+        inside = b->leaves[i].role == SPYI_ROLE_ADDED && !(b->leaves[i].traits & SPYI_TRAIT_TENSOR) &&
+                 a->values->items[b->leaves[i].value].kind != SPY_ARG_KIND_ARRAY;
+    return !inside || spyi_no(a, SPY_ERROR_UNSUPPORTED,
+                              "its option store_gradients: a gradient is no tensor or array that is given by element: "
+                              "it is added to");
+}
+
 SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signature) {
     const spyi_bound *b = &a->bound;
     bool backward = b->mode == SPY_CALL_MODE_BACKWARD;
@@ -317,6 +333,7 @@ SPYI_FN bool spyi_check_gradients(spyi_attempt *a, const spyi_signature *signatu
     if (!spyi_unit_has_derivative(a->unit, signature, backward, &why))
         return spyi_no_derivative(a, signature, &why);
     spyi_text_free(&why);
+    if (!spyi_check_stored(a)) return false;
     if (spyi_views_gradients(a)) return true;
     if (backward && b->has_result && !spyi_has_role(b, from_outputs, "_result"))
         return spyi_no(

@@ -32,6 +32,7 @@ static const char *spyi_check_options(const spy_call_options *o) {
         if (o->thread_count.dims[d] < 0) return "thread_count has a negative size";
     if ((int)o->mode < SPY_CALL_MODE_DEFAULT || o->mode > SPY_CALL_MODE_FORWARD_DIFF)
         return "mode is not one of spy_call_mode";
+    if (o->store_gradients && o->append_to) return "store_gradients is given for a call that is recorded";
     return NULL;
 }
 
@@ -79,7 +80,8 @@ SPYI_FN spy_status spyi_describe_options(const spy_call_options *o, spyi_values 
     for (size_t i = 0; i < o->conformance_count && good; i++)
         good = spyi_key_bytes(values, o->conformances[i], strlen(o->conformances[i]) + 1);
     uint8_t group_rank = (uint8_t)o->call_group_shape.rank, count_rank = (uint8_t)o->thread_count.rank,
-            mode = (uint8_t)((unsigned)o->mode | (o->deterministic ? 4u : 0u));
+            mode = (uint8_t)((unsigned)o->mode | (o->deterministic ? 4u : 0u) |
+                             (o->store_gradients ? 8u : 0u));
     good = good && spyi_key_bytes(values, o->thread_group_size, sizeof o->thread_group_size) &&
            spyi_key_bytes(values, &mode, 1) &&
            spyi_key_bytes(values, &o->shared_bytes, sizeof o->shared_bytes) &&

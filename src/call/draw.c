@@ -389,6 +389,7 @@ SPYI_FN const char *spyi_draw_problem(const spy_draw_desc *desc, const spy_call_
     if (o->mode) return "its options: mode: a draw computes no gradients";
     if (o->call_group_shape.rank || o->thread_count.rank || o->thread_group_size[0])
         return "its options: thread_group_size, call_group_shape and thread_count are for calls";
+    if (o->store_gradients) return "its options: store_gradients is for calls";
     return NULL;
 }
 

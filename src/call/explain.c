@@ -20,9 +20,8 @@ static void spyi_add_traffic(const spyi_bound *b, const spyi_launch *launch, spy
             if (leaf->consumed_dims[d] > 0) bytes *= (double)leaf->consumed_dims[d];
         for (uint32_t d = 0; d < launch->rank; d++)
             if (launch->leaves[i].strides[d] != 0) bytes *= (double)launch->dims[d];
-        bool adds = leaf->role == SPYI_ROLE_ADDED;
-        if (adds || leaf->in) t->reads += bytes;
-        if (adds || leaf->out) t->writes += bytes;
+        if (leaf->in) t->reads += bytes;
+        if (leaf->out) t->writes += bytes;
     }
 }
 

@@ -178,6 +178,10 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         }
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
+        if (launch->count == 0 && leaf->role == SPYI_ROLE_ADDED && !leaf->in && spyi_shape_count(&dims) > 0) {
+            spyi_text_add(error, "its option store_gradients: no element of the call stores '%s'", leaf->path);
+            return SPY_ERROR_UNSUPPORTED;
+        }
         // Seeds that are a tensor have as many elements as their output.
         bool seeds = b->mode == SPY_CALL_MODE_BACKWARD && leaf->role == SPYI_ROLE_READ &&
                      values->items[b->leaves[leaf->value_leaf].value].tensor;

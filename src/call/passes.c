@@ -67,6 +67,20 @@ static void spyi_merge_passes(const spyi_bound *b, const spyi_values *values, sp
     memmove(from, from + 1, (launch->pass_count - own) * sizeof *from);
 }
 
+// Returns SPY_ERROR_UNSUPPORTED if the call stores the gradient `i`, and elements of the call have a place in
+// it together, or places of another gradient. `shared` has the dimensions along which they do.
+static spy_status spyi_check_not_shared(const spyi_bound *b, const spyi_values *values, uint32_t i,
+                                        uint32_t shared, spyi_text *error) {
+    bool meets = shared != 0;
+    if (b->leaves[i].in) return SPY_OK;
+    for (uint32_t j = 0; j < b->leaf_count; j++)
+        meets = meets || (j != i && b->leaves[j].role == SPYI_ROLE_ADDED && spyi_share_memory(b, values, i, j));
+    if (!meets) return SPY_OK;
+    spyi_text_add(error, "its option store_gradients: '%s' is a sum of what several elements give",
+                  b->leaves[i].path);
+    return SPY_ERROR_UNSUPPORTED;
+}
+
 static bool spyi_leaf_has_dim(const spyi_leaf *leaf, uint32_t dim) {
     for (uint32_t d = 0; d < leaf->batch_rank; d++)
         if (leaf->map[d] == dim) return true;
@@ -85,6 +99,8 @@ SPYI_FN spy_status spyi_launch_passes(const spyi_bound *b, const spyi_values *va
                  !spyi_leaf_has_dim(&b->leaves[i], d))) // dimensions of size 1 count too, so that the
                                                         // order is the same for all sizes
                 shared |= 1u << d;
+        spy_status status = spyi_check_not_shared(b, values, i, shared, error);
+        if (status != SPY_OK) return status;
         while (p < launch->pass_count &&
                (launch->passes[p].shared != shared || !spyi_joins(b, values, launch, &launch->passes[p], i)))
             p++;

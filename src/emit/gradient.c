@@ -68,6 +68,13 @@ static void spyi_emit_argument(spyi_emit_state *s, uint32_t i, spyi_text *out) {
     spyi_text_free(&pair);
 }
 
+// Writes the variable to which an element adds its part of a gradient: the gradient, or zero if the call stores
+// gradients.
+static void spyi_gradient_variable(spyi_emit_state *s, uint32_t i, const char *indent) {
+    spyi_make_variable(s, i, "g_", s->bound->leaves[i].in, indent);
+    if (!s->bound->leaves[i].in) spyi_text_add(&s->body, "%s%s = {};\n", indent, s->lvalues[i]);
+}
+
 static void spyi_gradient_arguments(spyi_emit_state *s, spyi_text *arguments) {
     const spyi_bound *b = s->bound;
     for (uint32_t i = 0; i < b->leaf_count; i++) {
@@ -80,7 +87,7 @@ static void spyi_gradient_arguments(spyi_emit_state *s, spyi_text *arguments) {
     for (uint32_t i = 0; i < b->leaf_count; i++) // the loads come first, so that they are under way together
         if (b->leaves[i].role == SPYI_ROLE_ADDED && s->key->width == 1 && !s->key->together &&
             !spyi_is_skipped(s, i) && !spyi_is_summed(s, i))
-            spyi_make_variable(s, i, "g_", true, "    ");
+            spyi_gradient_variable(s, i, "    ");
 }
 
 // Adds the differential in an input's pair after the call to the input's gradient.
@@ -94,7 +101,7 @@ static void spyi_add_gradient(spyi_emit_state *s, uint32_t i, const char *indent
                          indent);
     } else if (!spyi_is_skipped(s, i)) {
         if (s->key->width > 1 || s->key->together) {
-            spyi_make_variable(s, i, "g_", true, indent);
+            spyi_gradient_variable(s, i, indent);
         } else {
             free(s->lvalues[i]);
             s->lvalues[i] = spyi_strdup(spyi_text_str(&to));

@@ -324,11 +324,106 @@ static void test_whole(void **state) {
     RELEASE(w, tx, r, vectors, same, o, d.grad_in, d.grad_out, rw, rows, r2, m, c, q, rm);
 }
 
+// >>gradients that are stored
+
+// Gradients of poly(x, w, b), all of one shape, which are stored over what `garbage` left there. The call is made
+// several times, as calls that repeat take another path. Every second one has transposed tensors.
+static void check_stored(int64_t rows, int64_t columns, float garbage) {
+    size_t n = (size_t)(rows * columns);
+    float *x = wave(n), *w = wave(n), *b = wave(n);
+    double *dx = (double *)calloc(n, sizeof *dx), *dw = (double *)calloc(n, sizeof *dw), *db = (double *)calloc(n, sizeof *db);
+    for (size_t i = 0; i < n; i++) {
+        w[i] += 0.5f, b[i] -= 0.25f;
+        dx[i] = 2 * (double)w[i] * x[i] + (double)b[i];
+        dw[i] = (double)x[i] * x[i];
+        db[i] = x[i];
+    }
+    spy_tensor *t[4] = { floats(SPY_SHAPE(rows, columns), x), floats(SPY_SHAPE(rows, columns), w), floats(SPY_SHAPE(rows, columns), b), seeded(SPY_SHAPE(rows, columns)) };
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    o.mode = SPY_CALL_MODE_BACKWARD;
+    o.store_gradients = true;
+    for (int turn = 0; turn < 5; turn++) {
+        spy_tensor *way[4];
+        for (int i = 0; i < 4; i++) way[i] = turn % 2 ? MADE(spy_tensor, spy_create_transpose(t[i], SPY_DIMS(1, 0))) : t[i];
+        for (int i = 0; i < 3; i++) OK(spy_tensor_fill(spy_tensor_grad(t[i]), garbage));
+        OK(spy_call_with(fn("poly"), SPY_ARGS(spy_arg_tensor("x", way[0]), spy_arg_tensor("w", way[1]), spy_arg_tensor("b", way[2]), spy_arg_tensor("_result", way[3])), &o));
+        HOLDS_ALL(spy_tensor_grad(t[0]), dx, n);
+        HOLDS_ALL(spy_tensor_grad(t[1]), dw, n);
+        HOLDS_ALL(spy_tensor_grad(t[2]), db, n);
+        for (int i = 0; i < 4 && turn % 2; i++) spy_release_tensor(way[i]);
+    }
+    RELEASE(t[0], t[1], t[2], t[3]);
+    free(x), free(w), free(b), free(dx), free(dw), free(db);
+}
+
+static void test_stored(void **state) {
+    NEEDS_DEVICE();
+    static const int64_t sizes[][2] = { { 1, 1 }, { 1, 5 }, { 7, 1 }, { 3, 4 }, { 33, 65 }, { 300, 500 }, { 1, 1024 } };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) check_stored(sizes[i][0], sizes[i][1], i % 2 ? NAN : 7.0f);
+    // a call that adds, of the same function and tensors, is another kernel
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *w = floats(SPY_SHAPE(3), (float[]){ 1, 1, 2 }), *r = seeded(SPY_SHAPE(3));
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    o.mode = SPY_CALL_MODE_BACKWARD;
+    for (int turn = 0; turn < 4; turn++) {
+        OK(spy_tensor_fill(spy_tensor_grad(x), 10));
+        o.store_gradients = turn % 2;
+        OK(spy_call_with(fn("poly"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", w), spy_arg_f32("b", 1), spy_arg_tensor("_result", r)), &o));
+        if (turn % 2) HOLDS(spy_tensor_grad(x), 3, 5, 13);
+        else HOLDS(spy_tensor_grad(x), 13, 15, 23);
+    }
+    spy_tensor *half_x = typed(SPY_DTYPE_FLOAT16, NULL, SPY_SHAPE(5), NULL, true), *half_w = typed(SPY_DTYPE_FLOAT16, NULL, SPY_SHAPE(5), NULL, true), *half_r = typed(SPY_DTYPE_FLOAT16, NULL, SPY_SHAPE(5), NULL, true);
+    OK(spy_tensor_fill(half_x, 0.5));
+    OK(spy_tensor_fill(half_w, 2));
+    OK(spy_tensor_fill(spy_tensor_grad(half_r), 1));
+    OK(spy_tensor_fill(spy_tensor_grad(half_x), 99));
+    OK(spy_tensor_fill(spy_tensor_grad(half_w), 99));
+    OK(spy_call_with(fn("poly_half"), SPY_ARGS(spy_arg_tensor("x", half_x), spy_arg_tensor("w", half_w), spy_arg_tensor("_result", half_r)), &o));
+    spy_tensor *wide = floats(SPY_SHAPE(5), NULL);
+    OK(spy_tensor_copy(wide, spy_tensor_grad(half_x)));
+    HOLDS(wide, 2, 2, 2, 2, 2);
+    OK(spy_tensor_copy(wide, spy_tensor_grad(half_w)));
+    HOLDS(wide, 0.25, 0.25, 0.25, 0.25, 0.25);
+    RELEASE(x, w, r, half_x, half_w, half_r, wide);
+}
+
+static void test_what_cannot_be_stored(void **state) {
+    NEEDS_DEVICE();
+    spy_tensor *x = floats(SPY_SHAPE(3), (float[]){ 1, 2, 3 }), *w = floats(SPY_SHAPE(3), (float[]){ 1, 1, 2 }), *one = floats(SPY_SHAPE(1), (float[]){ 2 }), *r = seeded(SPY_SHAPE(3)), *r1 = seeded(SPY_SHAPE(1));
+    spy_call_options o;
+    memset(&o, 0, sizeof o);
+    o.mode = SPY_CALL_MODE_BACKWARD;
+    o.store_gradients = true;
+    OK(spy_tensor_fill(spy_tensor_grad(x), 10));
+    for (int turn = 0; turn < 2; turn++) {
+        // several elements have one place: w is broadcast; x is given twice; the function itself adds; the gradient is a number's
+        FAILS(SPY_ERROR_UNSUPPORTED, spy_call_with(fn("poly"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", one), spy_arg_f32("b", 1), spy_arg_tensor("_result", r)), &o), "store_gradients", "'w.grad' is a sum");
+        FAILS(SPY_ERROR_UNSUPPORTED, spy_call_with(fn("poly"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", x), spy_arg_f32("b", 1), spy_arg_tensor("_result", r)), &o), "store_gradients", "is a sum");
+        FAILS(SPY_ERROR_UNSUPPORTED, spy_call_with(fn("gather"), SPY_ARGS(spy_arg_tensor("w", x), spy_arg_call_id("i"), spy_arg_f32("x", 1), spy_arg_tensor("_result", r)), &o), "store_gradients", "added to");
+        float own = 5;
+        FAILS(SPY_ERROR_UNSUPPORTED, spy_call_with(fn("poly"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_diff_pair("w", SPY_ARGS(spy_arg_f32(NULL, 1), spy_inout_f32(NULL, &own))), spy_arg_f32("b", 1), spy_arg_tensor("_result", r)), &o), "store_gradients");
+        assert_float_equal(own, 5, 0);
+        // the same shapes without what is shared
+        OK(spy_call_with(fn("poly"), SPY_ARGS(spy_arg_tensor("x", one), spy_arg_f32("w", 3), spy_arg_f32("b", 1), spy_arg_tensor("_result", r1)), &o));
+        HOLDS(spy_tensor_grad(one), 13);
+    }
+    HOLDS(spy_tensor_grad(x), 10, 10, 10); // nothing was touched
+    // a call without elements stores nothing
+    spy_tensor *none = floats(SPY_SHAPE(0), NULL), *none_r = floats(SPY_SHAPE(0), NULL);
+    FAILS(SPY_ERROR_UNSUPPORTED, spy_call_with(fn("poly"), SPY_ARGS(spy_arg_tensor("x", none), spy_arg_tensor("w", one), spy_arg_f32("b", 1), spy_arg_tensor("_result", none_r)), &o), "store_gradients", "'w.grad'");
+    OK(spy_call_with(fn("poly"), SPY_ARGS(spy_arg_tensor("x", none), spy_arg_f32("w", 1), spy_arg_f32("b", 1), spy_arg_tensor("_result", none_r)), &o));
+    o.append_to = MADE(spy_command_list, spy_create_command_list(gpu_device, NULL));
+    FAILS(SPY_ERROR_INVALID_ARGUMENT, spy_call_with(fn("poly"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("w", w), spy_arg_f32("b", 1), spy_arg_tensor("_result", r)), &o), "store_gradients is given for a call that is recorded");
+    spy_release_command_list(o.append_to);
+    RELEASE(x, w, one, r, r1, none, none_r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums), cmocka_unit_test(test_sums_of_other_types), cmocka_unit_test(test_shared_memory),
         cmocka_unit_test(test_places), cmocka_unit_test(test_maps), cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_attached),
+        cmocka_unit_test(test_attached), cmocka_unit_test(test_stored), cmocka_unit_test(test_what_cannot_be_stored),
     };
     return RUN_GRADIENT_TESTS(tests);
 }

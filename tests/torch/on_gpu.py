@@ -811,14 +811,18 @@ def both():
     poly(x).backward(seed)
 both()
 torch.testing.assert_close(x.grad, 4 * x.detach())
-times = []
-for _ in range(16):
-    torch.cuda.synchronize()
-    began = time.perf_counter()
-    for _ in range(100):
-        both()
-    times.append((time.perf_counter() - began) * 1e4)
-print("{:.2f}".format(statistics.median(times[1:])))
+def measured():
+    times = []
+    for _ in range(16):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        for _ in range(100):
+            both()
+        times.append((time.perf_counter() - began) * 1e4)
+    return statistics.median(times[1:])
+threads = measured()
+with torch.autograd.set_multithreading_enabled(False):
+    print("{:.2f} {:.2f}".format(threads, measured()))
 """
 
 
@@ -832,7 +836,9 @@ def rival_floor():
     if done.returncode:
         say("skip", "floor: SlangPy", " ".join(done.stderr.split())[-300:])
     else:
-        say("time", "floor: SlangPy, forward + backward of x * x * 2 + 3", done.stdout.split()[-1] + " us")
+        threads, alone = done.stdout.split()[-2:]
+        say("time", "floor: SlangPy, forward + backward of x * x * 2 + 3", threads + " us")
+        say("time", "floor: SlangPy, the same in the calling thread", alone + " us")
 
 
 def floors():
@@ -915,6 +921,23 @@ def floors():
         row("its forward, ours", lambda: poly(x))
         row("its forward by the prototype", lambda: hooked(x))
         row("the same by torch", lambda: both(lambda x: x * x * 2 + 3))
+        # torch runs the backward pass of a GPU's tensors in another thread, and waking it costs more than most of what is measured here.
+        with torch.autograd.set_multithreading_enabled(False):
+            row("forward + backward in the calling thread, ours", lambda: both(poly))
+            row("the same by torch, in the calling thread", lambda: both(lambda x: x * x * 2 + 3))
+            row("floor: an autograd.Function that makes a gradient, in the calling thread", lambda: both(Nothing.apply))
+        large = torch.rand(1 << 26, device="cuda", requires_grad=True)
+        for name, function in (("ours", poly), ("torch", lambda x: x * x * 2 + 3)):
+            result, gradient = function(large), torch.ones_like(large)
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            for turn in range(12):
+                if turn == 2:
+                    begin.record()
+                torch.autograd.grad(result, large, gradient, retain_graph=True)
+            end.record()
+            end.synchronize()
+            us = begin.elapsed_time(end) * 100  # 10 passes
+            say("time", "backward pass of x * x * 2 + 3, 2^26 floats, " + name, "{:.0f} us, {:.0f} GB/s of 12 bytes an element".format(us, 12e-3 * (1 << 26) / us))
     rival_floor()
 
 

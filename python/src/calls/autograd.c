@@ -16,6 +16,9 @@ struct spyp_autograd {
     PyObject *names; // the tuple of the further arguments' names, kept, or NULL
     uint32_t count;  // the number of all arguments
     uint32_t reload_count; // the device's count at that time: a reload may change the parameters
+    // Backward calls of this form cannot store gradients: [1] those whose tensors all have the shape of the
+    // result's gradient, [0] others.
+    bool sums[2];
     PyTypeObject *types[SPYP_AUTOGRAD_MOST]; // torch's two classes, float, int or bool, which are never freed
 };
 
@@ -222,6 +225,31 @@ static PyObject *spyp_autograd_forward(PyObject *self, PyObject *const *args, Py
 
 // >>backward
 
+// Returns the form of the node's call, or NULL if it has been freed.
+static spyp_autograd *spyp_autograd_form(const spyp_autograd_node *node) {
+    spyp_autograd *graph = node->function->graphs;
+    for (; graph; graph = graph->next) {
+        bool fits = graph->n == node->n && graph->names == node->names && graph->count == node->count;
+        for (uint32_t i = 0; fits && i < node->count; i++)
+            fits = node->values[i] ? Py_TYPE(node->values[i]) == graph->types[i] : spyp_is_torch(graph->types[i]);
+        if (fits) break;
+    }
+    return graph;
+}
+
+// Returns whether each tensor that wants a gradient has the shape of `gradient`.
+static bool spyp_autograd_alike(const spyp_autograd_node *node, PyObject *const *tensors, const bool *wanted, PyObject *gradient) {
+    spyp_dl_tensor of, t;
+    if (spyp_torch_view(gradient, &of) < 0) return false;
+    for (uint32_t i = 0; i < node->tensors; i++) {
+        if (!wanted[i]) continue;
+        if (spyp_torch_view(tensors[i], &t) < 0 || t.ndim != of.ndim) return false;
+        for (int32_t d = 0; d < t.ndim; d++)
+            if (t.shape[d] != of.shape[d]) return false;
+    }
+    return true;
+}
+
 // Returns the gradient of a result as a tensor whose elements lie in order, as a new reference, or NULL with an exception set.
 static PyObject *spyp_autograd_in_order(PyObject *gradient) {
     spyp_dl_tensor t;
@@ -234,10 +262,11 @@ static PyObject *spyp_autograd_in_order(PyObject *gradient) {
     return good ? Py_NewRef(gradient) : spyp_call_method(gradient, spyp.s_contiguous);
 }
 
-// Makes the backward call. `grads` has one gradient for each tensor that wants one, all zero, and is NULL for others. Returns 0, or -1 with an
-// exception set.
-static int spyp_autograd_run_backward(const spyp_autograd_node *node, PyObject *const *tensors, PyObject *const *grads, PyObject *gradient) {
-    PyObject *function = PyObject_GetAttrString((PyObject *)node->function, "bwds");
+// Makes the backward call. `grads` has one gradient for each tensor that wants one, and is NULL for others. If `stores` is true, the call
+// stores into these gradients; otherwise it adds to them. Returns 0, or -1 with an exception set.
+static int spyp_autograd_run_backward(const spyp_autograd_node *node, PyObject *const *tensors, PyObject *const *grads, PyObject *gradient,
+                                      bool stores) {
+    PyObject *function = node->function->modes[0] ? Py_NewRef(node->function->modes[0]) : PyObject_GetAttrString((PyObject *)node->function, "bwds");
     spyp_function *f = (spyp_function *)function;
     spyp_device *d = node->function->module->device;
     spyp_invocation in;
@@ -247,6 +276,11 @@ static int spyp_autograd_run_backward(const spyp_autograd_node *node, PyObject *
     if (status == 0) status = spyp_autograd_take(&in, node, tensors, grads);
     if (status == 0) status = spyp_take_with_gradient(&in, gradient, gradient, spyp.s_result, "_result", SPYP_NO_PARAMETER);
     if (status == 0) status = spyp_take_options(&in);
+    in.options.store_gradients = stores; // a function for backward calls always has options
+    if (status == 0 && stores && in.call.unused_gradient) { // nothing would be stored into it
+        PyErr_Format(PyExc_TypeError, "%U: a no_diff parameter has a gradient", f->name);
+        status = -1;
+    }
     if (status == 0 && (status = spyp_enter(d, "call")) == 0) {
         spyp_look_for_changes(d);
         status = spyp_call_in_order(&in) == SPY_OK ? 0 : -1;
@@ -260,20 +294,47 @@ static int spyp_autograd_run_backward(const spyp_autograd_node *node, PyObject *
     return status;
 }
 
-// Fills a tuple, (None, gradient or None of each tensor, ...). Returns 0, or -1 with an exception set.
-static int spyp_autograd_fill(const spyp_autograd_node *node, PyObject *saved, PyObject *needs, PyObject *gradient, PyObject *made) {
-    PyObject *tensors[SPYP_AUTOGRAD_MOST], *grads[SPYP_AUTOGRAD_MOST];
+// Makes a gradient for each tensor that wants one, by torch's function `make`, and puts them into the tuple `made`, (None, gradient or
+// None of each tensor, ...). Returns 0, or -1 with an exception set.
+static int spyp_autograd_make(const spyp_autograd_node *node, PyObject *make, PyObject *const *tensors, const bool *wanted, PyObject **grads,
+                              PyObject *made) {
     for (uint32_t i = 0; i < node->tensors; i++) {
-        bool wanted = PyTuple_GetItem(needs, (Py_ssize_t)i + 1) == Py_True;
-        tensors[i] = PyTuple_GetItem(saved, (Py_ssize_t)i);
-        grads[i] = wanted ? PyObject_CallFunctionObjArgs(spyp.torch.zeros_like, tensors[i], NULL) : NULL;
-        if (wanted && !grads[i]) return -1;
+        grads[i] = wanted[i] ? PyObject_CallFunctionObjArgs(make, tensors[i], NULL) : NULL;
+        if (wanted[i] && !grads[i]) return -1;
         PyTuple_SetItem(made, (Py_ssize_t)i + 1, grads[i] ? grads[i] : Py_NewRef(Py_None));
     }
+    return 0;
+}
+
+// Fills a tuple, (None, gradient or None of each tensor, ...). The call stores into new gradients unless such a call of this form has been
+// refused before; otherwise it adds to zeros. Returns 0, or -1 with an exception set.
+static int spyp_autograd_fill(const spyp_autograd_node *node, PyObject *saved, PyObject *needs, PyObject *gradient, PyObject *made) {
+    PyObject *tensors[SPYP_AUTOGRAD_MOST], *grads[SPYP_AUTOGRAD_MOST], *ordered = spyp_autograd_in_order(gradient);
+    bool wanted[SPYP_AUTOGRAD_MOST], stores = false;
+    int status = -1;
+    if (!ordered) return -1;
+    for (uint32_t i = 0; i < node->tensors; i++) {
+        tensors[i] = PyTuple_GetItem(saved, (Py_ssize_t)i);
+        wanted[i] = PyTuple_GetItem(needs, (Py_ssize_t)i + 1) == Py_True;
+    }
     PyTuple_SetItem(made, 0, Py_NewRef(Py_None));
-    PyObject *ordered = spyp_autograd_in_order(gradient);
-    int status = ordered ? spyp_autograd_run_backward(node, tensors, grads, ordered) : -1;
-    Py_XDECREF(ordered);
+    spyp_autograd *form = spyp_autograd_form(node);
+    const bool alike = form && spyp_autograd_alike(node, tensors, wanted, ordered);
+    if (form && !form->sums[alike]) {
+        status = spyp_autograd_make(node, spyp.torch.empty_like, tensors, wanted, grads, made);
+        if (status == 0) status = spyp_autograd_run_backward(node, tensors, grads, ordered, true);
+        stores = status == 0 || !PyErr_ExceptionMatches(PyExc_Exception);
+        if (!stores) {
+            PyErr_Clear();
+            form = spyp_autograd_form(node); // another thread may have freed it meanwhile
+            if (form) form->sums[alike] = true;
+        }
+    }
+    if (!stores) {
+        status = spyp_autograd_make(node, spyp.torch.zeros_like, tensors, wanted, grads, made);
+        if (status == 0) status = spyp_autograd_run_backward(node, tensors, grads, ordered, false);
+    }
+    Py_DECREF(ordered);
     return status;
 }
 
@@ -289,20 +350,18 @@ static PyObject *spyp_autograd_gradients(PyObject *ctx, const spyp_autograd_node
     return made;
 }
 
-// _autograd_backward(ctx, gradient): torch calls it in the backward pass.
-static PyObject *spyp_autograd_backward(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    PyObject *call = n == 2 ? PyObject_GetAttr(args[0], spyp.s_call) : NULL, *saved = NULL, *made = NULL;
+// Makes the backward pass of the node `ctx`. Returns the gradients, or NULL with an exception set.
+static PyObject *spyp_autograd_pass(PyObject *ctx, PyObject *gradient) {
+    PyObject *call = PyObject_GetAttr(ctx, spyp.s_call), *saved = NULL, *made = NULL;
     const spyp_autograd_node *node = spyp_autograd_node_of(call);
-    SPYP_UNUSED(self);
-    if (!node && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "_autograd_backward: torch calls it");
-    if (node) saved = PyObject_GetAttr(args[0], spyp.s_saved_tensors); // torch raises an error if they have been freed or changed
+    if (node) saved = PyObject_GetAttr(ctx, spyp.s_saved_tensors); // torch raises an error if they have been freed or changed
     int records = saved ? spyp_torch_says(spyp.torch.grad_enabled) : 0;
-    if (saved && records == 0) made = spyp_autograd_gradients(args[0], node, saved, args[1]);
+    if (saved && records == 0) made = spyp_autograd_gradients(ctx, node, saved, gradient);
     if (saved && !made && (records > 0 || PyErr_ExceptionMatches(PyExc_Exception))) {
         // Python makes the backward pass for gradients of gradients, and to report errors.
         PyErr_Clear();
         PyObject *module = PyImport_ImportModule("slangpy.autograd");
-        made = module ? PyObject_CallMethod(module, "backward_again", "OOOO", args[0], call, saved, args[1]) : NULL;
+        made = module ? PyObject_CallMethod(module, "backward_again", "OOOO", ctx, call, saved, gradient) : NULL;
         Py_XDECREF(module);
     }
     Py_XDECREF(saved);
@@ -310,23 +369,45 @@ static PyObject *spyp_autograd_backward(PyObject *self, PyObject *const *args, P
     return made;
 }
 
+// _autograd_backward(ctx, gradient): torch's Python code for nodes calls it in the backward pass.
+static PyObject *spyp_autograd_backward(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    SPYP_UNUSED(self);
+    if (n == 2) return spyp_autograd_pass(args[0], args[1]);
+    return PyErr_Format(PyExc_TypeError, "_autograd_backward: torch calls it");
+}
+
+// apply(gradient), a method of torch's class of the node: torch's engine calls it in the backward pass. It stands in the place of a Python
+// method that calls backward().
+static PyObject *spyp_autograd_apply(PyObject *ctx, PyObject *const *args, Py_ssize_t n) {
+    if (n == 1) return spyp_autograd_pass(ctx, args[0]);
+    return PyErr_Format(PyExc_TypeError, "apply: expected one gradient, got %zd", n);
+}
+
 // >>what slangpy.autograd gives and asks
 
-// _autograd_ready(types, apply, grad_enabled, transforms_active, zeros_like): stores the objects of torch that this file uses.
+// _autograd_ready(types, apply, grad_enabled, transforms_active, zeros_like, empty_like): stores the objects of torch that this file uses.
 static PyObject *spyp_autograd_given(PyObject *self, PyObject *args) {
-    PyObject *types[2], *functions[4];
+    PyObject *types[2], *functions[5];
     SPYP_UNUSED(self);
-    if (!PyArg_ParseTuple(args, "(O!O!)OOOO:_autograd_ready", &PyType_Type, &types[0], &PyType_Type, &types[1], &functions[0], &functions[1],
-                          &functions[2], &functions[3]))
+    if (!PyArg_ParseTuple(args, "(O!O!)OOOOO:_autograd_ready", &PyType_Type, &types[0], &PyType_Type, &types[1], &functions[0], &functions[1],
+                          &functions[2], &functions[3], &functions[4]))
         return NULL;
-    PyObject **at[] = { &spyp.torch.apply, &spyp.torch.grad_enabled, &spyp.torch.transforms_active, &spyp.torch.zeros_like };
-    for (int i = 0; i < 4; i++) spyp_replace(at[i], Py_NewRef(functions[i]));
+    PyObject **at[] = { &spyp.torch.apply, &spyp.torch.grad_enabled, &spyp.torch.transforms_active, &spyp.torch.zeros_like, &spyp.torch.empty_like };
+    for (int i = 0; i < 5; i++) spyp_replace(at[i], Py_NewRef(functions[i]));
     for (int i = 0; i < 2; i++) {
         PyTypeObject *old = spyp.torch.types[i];
         spyp.torch.types[i] = (PyTypeObject *)Py_NewRef(types[i]);
         SPYP_DECREF(old);
     }
     Py_RETURN_NONE;
+}
+
+// _autograd_apply(class) -> the method apply() for torch's class of the nodes that are made here.
+static PyObject *spyp_autograd_method(PyObject *self, PyObject *type) {
+    static PyMethodDef apply = { "apply", SPYP_FUNC(spyp_autograd_apply), METH_FASTCALL, "apply(gradient): the backward pass of the node." };
+    SPYP_UNUSED(self);
+    if (PyType_Check(type)) return PyDescr_NewMethod((PyTypeObject *)type, &apply);
+    return PyErr_Format(PyExc_TypeError, "_autograd_apply: expected a class");
 }
 
 // _autograd_repeats(function): allows that further calls like the one that slangpy.autograd makes are made without it.
@@ -373,7 +454,8 @@ static PyType_Spec spyp_autograd_node_spec = { "slangpy._slangpy._AutogradNode",
 
 int spyp_autograd_ready(PyObject *module) {
     static PyMethodDef functions[] = {
-        { "_autograd_ready", spyp_autograd_given, METH_VARARGS, "_autograd_ready(types, apply, grad_enabled, transforms_active, zeros_like): what calls use of torch." },
+        { "_autograd_ready", spyp_autograd_given, METH_VARARGS, "_autograd_ready(types, apply, grad_enabled, transforms_active, zeros_like, empty_like): what calls use of torch." },
+        { "_autograd_apply", spyp_autograd_method, METH_O, "_autograd_apply(class): the method apply() for the class of nodes." },
         { "_autograd_repeats", spyp_autograd_repeat, METH_O, "_autograd_repeats(function): further calls like the present one need no Python code." },
         { "_autograd_parts", spyp_autograd_parts, METH_O, "_autograd_parts(node): (function, values, arguments by position, names); Ellipsis stands for each tensor." },
         { "_autograd_forward", SPYP_FUNC(spyp_autograd_forward), METH_FASTCALL, "_autograd_forward(ctx, node, *tensors): forward() of the node." },

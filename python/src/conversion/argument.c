@@ -8,7 +8,7 @@ void spyp_call_begin(spyp_call *call, spyp_function *function) {
     call->updates = NULL;
     call->last_update = &call->updates;
     call->backs = NULL;
-    call->foreign = call->gradient = call->drops = call->result = false;
+    call->foreign = call->gradient = call->unused_gradient = call->drops = call->result = false;
     call->borrows = NULL;
     call->stream_count = 0;
     call->library = NULL;

@@ -59,6 +59,7 @@ typedef struct spyp_call {
     bool foreign;     // the error that is set was raised by the user's own code
     // The value being converted is a gradient: its numbers become floats that the call may change.
     bool gradient;
+    bool unused_gradient; // a gradient was given for a no_diff parameter; the call does not use it
     spy_call_mode mode;
     // The next members are for arrays in CUDA memory; see foreign.c.
     spyp_device *borrows;    // the device whose imports are used, or NULL

@@ -310,8 +310,13 @@ static int spyp_convert_pair(spyp_call *call, PyObject *object, spy_arg *arg) {
 int spyp_convert_value_and_gradient(spyp_call *call, PyObject *primal, PyObject *grad, spy_arg *arg) {
     spyp_part part;
     spy_arg value, gradient;
-    if (spyp_is_no_diff(call)) return spyp_convert(call, primal, NULL, arg);
-    if (spyp_convert(call, primal, NULL, &value) < 0 || spyp_convert_gradient(call, grad, &gradient, &part) < 0) return -1;
+    if (spyp_is_no_diff(call)) {
+        call->unused_gradient = true;
+        return spyp_convert(call, primal, NULL, arg);
+    }
+    if (spyp_convert_gradient(call, grad, &gradient, &part) < 0) return -1;
+    if (primal == grad) value = gradient;
+    else if (spyp_convert(call, primal, NULL, &value) < 0) return -1;
     if (!part.back) return spyp_join(call, &value, &gradient, arg);
     PyErr_SetString(PyExc_TypeError, "expected a gradient that can be written where it lies");
     return -1;

@@ -640,6 +640,7 @@ static PyObject *spyp_device_set_delay(PyObject *self, PyObject *arg) {
     if (!(ms >= 0 && ms < 1e9))
         return PyErr_Format(spyp.value_error, "Device.set_hot_reload_delay: expected milliseconds from 0 on, got %R", arg);
     ((spyp_device *)self)->reload_interval_ns = (uint64_t)(ms * 1e6);
+    ((spyp_device *)self)->reload_due_ns = 0;
     Py_RETURN_NONE;
 }
 

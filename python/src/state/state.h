@@ -56,7 +56,7 @@ typedef struct spyp_state {
     struct {
         PyTypeObject *types[2]; // torch.Tensor and torch.nn.Parameter
         PyObject *apply;        // makes a node of torch's graph
-        PyObject *grad_enabled, *transforms_active, *zeros_like;
+        PyObject *grad_enabled, *transforms_active, *zeros_like, *empty_like;
     } torch;
     Py_ssize_t tracers; // the number of threads in which slangpy.fusion records calls instead of making them
     unsigned long fork_count;                           // forks between the first process and this one
@@ -128,7 +128,7 @@ typedef struct spyp_device {
     bool closing;     // close() is running
     PyObject *heard;  // exception that a signal's handler raised while the library waited, or NULL
     bool interrupted; // Ctrl-C ended the last wait for the device's work
-    uint64_t reload_interval_ns;
+    uint64_t reload_interval_ns, reload_due_ns; // reload_due_ns: calls before this time of the coarse clock look for no changes
 } spyp_device;
 
 typedef struct spyp_module {
