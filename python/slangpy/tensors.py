@@ -22,10 +22,14 @@ class Uniforms(dict):
 
 
 class WriteBack:
-    """Copies a tensor into the numpy array that it was made from, after a call that changed it."""
+    """Copies a tensor into the host array that it was made from, one of numpy's, torch's or with a buffer, after a call that changed it."""
 
     def __init__(self, tensor, array):
-        self.tensor, self.array = tensor, array
+        import numpy
+
+        self.tensor, self.array = tensor, numpy.asarray(array.detach() if hasattr(array, "detach") else array)  # the array's own memory
+        if not self.array.flags.writeable:
+            raise ValueError("expected an array that can be written, got a read-only one")
 
     def update_this(self, value):
         self.array[...] = self.tensor.to_numpy().reshape(self.array.shape)

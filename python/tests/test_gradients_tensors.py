@@ -449,6 +449,26 @@ def test_pairs_leak_nothing(m, device):
     assert grown < 20000
 
 
+def test_arrays_of_tensors_that_are_passed_whole(load):
+    """A backward call adds to the array that is the gradient of a DiffTensor, and does not run where it cannot write there. An RWTensor over
+    an array is written, whatever the array's type is."""
+    module = load("""import slangpy;
+        [Differentiable] float picked(DiffTensor<float, 1> w, no_diff int i, float x) { return w[i] * x; }
+        void store(RWTensor<float, 1> w, int i) { w[i] = i + 1; }""")
+    w, x, i = np.arange(1, 5, dtype=np.float32), np.full(6, 3, np.float32), np.array([0, 1, 1, 3, 3, 3], np.int32)
+    gw, gx = np.full(4, 10, np.float32), np.zeros(6, np.float32)
+    pairs, seeds = (spy.diff_pair(w, gw), i, spy.diff_pair(x, gx)), spy.diff_pair(None, np.arange(1, 7, dtype=np.float32))
+    module.picked.bwds(*pairs, _result=seeds)
+    assert gw.tolist() == [13, 25, 10, 55] and gx.tolist() == [1, 4, 6, 16, 20, 24]
+    gw.flags.writeable = False
+    with pytest.raises(ValueError, match="picked: argument 'w': gradient: expected an array that can be written, got a read-only one"):
+        module.picked.bwds(*pairs, _result=seeds)
+    assert gw.tolist() == [13, 25, 10, 55] and gx.tolist() == [1, 4, 6, 16, 20, 24]
+    for array in (np.zeros(4, np.float32), np.zeros(8, np.float32)[::2], memoryview(bytearray(16)).cast("f")):
+        module.store(array, np.arange(4, dtype=np.int32))
+        assert list(array) == [1, 2, 3, 4]
+
+
 def test_threads(m, device):
     """Several threads make backward calls into one gradient. (Feature D6.)"""
     w = spy.Tensor.full(device, (1,), 1.0).with_grads()

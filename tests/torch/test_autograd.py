@@ -682,13 +682,18 @@ def test_no_gradient_depends_on_what_its_memory_held(device, m, poisoned, name):
 
 
 def test_a_gradient_to_which_the_function_adds(device, poisoned):
-    if device.torch_kind.type == "cpu":
-        pytest.skip("known defect: the gradient of a DiffTensor over host memory stays zero, as with numpy arrays")
     source = "import slangpy;\n[Differentiable] float gathered(DiffTensor<float, 1> w, no_diff int i, float x) { return w[i % 3] * x; }"
     gathered = spy.Module.load_from_source(device, "autograd_adds", source).gathered
     w, x, i = data(device, 3), data(device, 6), torch.arange(6, dtype=torch.int32, device=device.torch_kind)
     for _ in range(4):
         check(gathered(w, i, x), w[i.long() % 3] * x, (w, x))
+
+
+def test_a_tensor_that_is_passed_whole_is_written(device):
+    store = spy.Module.load_from_source(device, "autograd_stores", "import slangpy;\nvoid store(RWTensor<float, 1> w, int i) { w[i] = i + 1; }").store
+    w = torch.zeros(4, device=device.torch_kind)
+    store(w, torch.arange(4, dtype=torch.int32, device=device.torch_kind))
+    assert w.tolist() == [1, 2, 3, 4]
 
 
 def test_a_no_diff_parameter_has_a_gradient_of_zeros(device, m, poisoned):

@@ -478,7 +478,7 @@ static int spyp_convert_array_scalar(const spyp_host_array *array, spy_arg *arg)
 }
 
 // Converts an array of host memory for a parameter that takes a tensor whole. The argument is a tensor with a copy of the array, which is
-// copied back if the function may write it.
+// copied back if the call may write it: a backward call writes the gradient of what the function reads.
 static int spyp_convert_whole(spyp_call *call, PyObject *object, bool writes, spy_arg *arg) {
     PyObject *made = PyObject_CallMethod((PyObject *)spyp.tensor, "from_numpy", "OO", (PyObject *)call->function->module->device, object);
     PyObject *tensor = spyp_arena_kept(&call->arena, made);
@@ -499,7 +499,10 @@ static int spyp_convert_array(spyp_call *call, PyObject *object, spy_arg *arg) {
     bool writes;
     int found = spyp_foreign_convert(call, object, arg);
     if (SPYP_LIKELY(found)) return found < 0 ? -1 : 0;
-    if (spyp_takes_tensor(call, &writes)) return spyp_convert_whole(call, object, writes, arg);
+    if (spyp_takes_tensor(call, &writes)) {
+        if (call->gradient && call->mode == SPY_CALL_MODE_BACKWARD) writes = !writes;
+        return spyp_convert_whole(call, object, writes, arg);
+    }
     found = spyp_host_array_get(&call->arena, object, "array", &array);
     if (found == 0) PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object));
     if (found <= 0) return -1;
