@@ -738,6 +738,8 @@ class Tensor:
         tensor is not contiguous, or the array is larger. For structs a structured array or a dict of arrays goes by field
         names. tensor.from_numpy(data) converts numbers.
         """
+    def copy_from_torch(self, tensor: Any) -> None:
+        """Fill the tensor from one of torch's with as many numbers, converted; the same as tensor.from_torch(tensor)."""
     def cursor(self, start: int = 0, count: int | None = None) -> BufferCursor:
         """A BufferCursor over elements start .. start + count in row-major order, copied to the host: cursor[i].field =
         value, cursor[i].read(); cursor.apply() copies back what was written. Waits.

@@ -696,6 +696,15 @@ def test_a_tensor_that_is_passed_whole_is_written(device):
     assert w.tolist() == [1, 2, 3, 4]
 
 
+def test_a_tensor_is_filled_from_one_of_torch(device):
+    made = spy.Tensor.zeros(device, shape=(2, 3), dtype="float")
+    other = torch.arange(6, device=device.torch_kind).reshape(3, 2).t()
+    made.copy_from_torch(other)
+    assert made.to_numpy().tolist() == [[0, 2, 4], [1, 3, 5]]
+    with pytest.raises(ValueError, match="copy_from_torch: .*expected 6 numbers, got 5"):
+        made.copy_from_torch(torch.zeros(5, device=device.torch_kind))
+
+
 def test_a_no_diff_parameter_has_a_gradient_of_zeros(device, m, poisoned):
     a, b = data(device, 4), data(device, 4)
     for _ in range(4):

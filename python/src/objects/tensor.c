@@ -309,6 +309,12 @@ static PyObject *spyp_from_foreign(PyObject *owner, PyObject *args, PyObject *kw
     return made || PyErr_Occurred() ? made : spyp_tensor_of_array((PyTypeObject *)owner, device, array, dtype);
 }
 
+static PyObject *spyp_tensor_copy_from_torch(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *object = spyp_only_argument(args, kwargs, "O:copy_from_torch", "tensor");
+    if (!object || spyp_tensor_fill_from((spyp_tensor *)self, object, "copy_from_torch") < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyObject *spyp_from_torch(PyObject *owner, PyObject *args, PyObject *kwargs) {
     static char name[] = "tensor";
     return spyp_from_foreign(owner, args, kwargs, name, "OO|O:Tensor.from_torch", "Tensor.from_torch");
@@ -789,6 +795,8 @@ static PyMethodDef spyp_tensor_methods[] = {
     { "copy_from_numpy", SPYP_FUNC(spyp_tensor_copy_from), METH_VARARGS | METH_KEYWORDS, "copy_from_numpy(data): copy the bytes of an array to the start of the tensor's memory, whatever its dtype. RuntimeError: the array "
       "or the tensor is not contiguous, or the array is larger. For structs a structured array or a dict of arrays goes by field names. "
       "tensor.from_numpy(data) converts numbers." },
+    { "copy_from_torch", SPYP_FUNC(spyp_tensor_copy_from_torch), METH_VARARGS | METH_KEYWORDS,
+      "copy_from_torch(tensor): fill the tensor from one of torch's with as many numbers, converted; the same as tensor.from_torch(tensor)." },
     { "view", SPYP_FUNC(spyp_tensor_view), METH_VARARGS | METH_KEYWORDS,
       "view(shape, strides=None, offset=0, dtype=None): a tensor over the same memory with another shape, strides or offset, in "
       "elements." },
