@@ -730,8 +730,8 @@ def _is_plain(type):
 
 
 def _zero_of(type, function, name):
-    """Returns zero for a type that is a number, vector or struct of numbers, and an empty resource for the type of one: a buffer of zeros, a
-    texture of one texel that is 0, or a sampler. Returns None for other types."""
+    """Returns zero for a type that is a number, vector or struct of numbers, and an empty resource for the type of one that kernels only read:
+    a buffer of zeros, a texture of one texel that is 0, or a sampler. Returns None for other types."""
     kind = type.kind.name
     if kind in ("resource", "sampler_state"):
         value = _empty_resource(type, function.module.device)
@@ -745,27 +745,28 @@ def _zero_of(type, function, name):
 
 
 def _empty_resource(type, device):
-    """Returns a buffer, texture or sampler that stands for one that a script did not give. The device keeps it for the next time."""
+    """Returns a buffer, texture or sampler that stands for one that a script did not give, or None for one that kernels write: what they write
+    would be lost, and on CUDA nothing would keep it within the buffer. The device keeps the resource for the next time."""
     from .buffers import BufferUsage, Format
     from .textures import TextureType, TextureUsage
 
     made = device.__dict__.setdefault("_empty_resources", {})
     if type.full_name in made:
         return made[type.full_name]
+    if type.kind.name == "resource" and type.resource_access.name != "read":
+        return None
     shape, value = type.resource_shape.name, None
     if type.kind.name == "sampler_state":
         value = device.create_sampler()
     elif shape in ("structured_buffer", "byte_address_buffer"):
         size = type.module.layout.get_type_layout(type).element_type_layout.stride if shape == "structured_buffer" else 4
-        usage = BufferUsage.shader_resource | BufferUsage.unordered_access
-        value = device.create_buffer(data=bytes(max(256 // size, 1) * size), usage=usage)
+        value = device.create_buffer(data=bytes(max(256 // size, 1) * size), usage=BufferUsage.shader_resource)
     elif shape.startswith("texture_") and "_ms" not in shape and hasattr(TextureType, shape):
         texel = type.resource_result_type
         channels = {1: "r", 2: "rg"}.get(texel.element_count if texel.kind.name == "vector" else 1, "rgba")
         number = {"int32": "sint", "uint32": "uint"}.get(texel.scalar_type.name, "float")
-        usage = TextureUsage.shader_resource if type.resource_access.name == "read" else TextureUsage.shader_resource | TextureUsage.unordered_access
         value = device.create_texture(
-            type=getattr(TextureType, shape), format=getattr(Format, channels + "32_" + number), width=1, height=1, usage=usage)
+            type=getattr(TextureType, shape), format=getattr(Format, channels + "32_" + number), width=1, height=1, usage=TextureUsage.shader_resource)
         encoder = device.create_command_encoder()
         {"float": encoder.clear_texture_float, "sint": encoder.clear_texture_sint, "uint": encoder.clear_texture_uint}[number](value)
         device.submit_command_buffer(encoder.finish())

@@ -84,7 +84,8 @@ def test_missing_parameters_of_a_dispatch_are_zero(m):
     assert o.to_numpy().view(np.float32).tolist() == [1, 1, 1, 0]
     m.fill.dispatch([4, 1, 1], {}, o=o, v=4)
     assert o.to_numpy().view(np.float32).tolist() == [1, 1, 1, 0]
-    m.fill.dispatch([4, 1, 1], v=1.0, n=4)  # writes to a buffer that nobody sees
+    with pytest.raises(RuntimeError, match="Parameter 'o' not specified"):
+        m.fill.dispatch([4, 1, 1], v=1.0, n=4)  # nobody would see what it writes
     assert o.to_numpy().view(np.float32).tolist() == [1, 1, 1, 0]
 
 
@@ -129,7 +130,8 @@ def test_references_hold_structs_without_type_names(m):
 
 
 def test_missing_resources_of_a_dispatch_are_empty(device):
-    """Buffers, textures and samplers that a raw dispatch does not get, or gets as None, are empty: their elements are 0. A warning says so."""
+    """Buffers, textures and samplers that a kernel reads, and that a raw dispatch does not get, or gets as None, are empty: their elements are 0.
+    A warning says so. One that it writes must be given."""
     said = []
 
     class Output(spy.LoggerOutput):
@@ -140,9 +142,8 @@ def test_missing_resources_of_a_dispatch_are_empty(device):
     spy.Logger.get().add_output(output)
     module = device.load_module_from_source("compared_missing", """
         StructuredBuffer<uint3> in; RWStructuredBuffer<uint> out; Texture2D<float4> picture; Texture2DArray<int2> layers; TextureCube<float> cube;
-        SamplerState samp; ByteAddressBuffer bytes; Texture3D<uint> volume; RWTexture2D<float> target; uniform uint n;
+        SamplerState samp; ByteAddressBuffer bytes; Texture3D<uint> volume; uniform uint n;
         [shader("compute")] [numthreads(4, 1, 1)] void main(uint3 t : SV_DispatchThreadID, StructuredBuffer<float> p, uniform uint k, Texture2D<float> q) {
-            target[t.xy] = 1;
             out[t.x] = t.x + in[0].y + uint(picture.SampleLevel(samp, float2(0.5), 0).x) + layers[int3(0, 0, 0)].y + bytes.Load(0) + volume[uint3(0)]
                 + uint(cube.SampleLevel(samp, float3(1, 0, 0), 0)) + n + k + uint(p[0]) + uint(q[int2(0, 0)]);
         }""")
@@ -153,6 +154,8 @@ def test_missing_resources_of_a_dispatch_are_empty(device):
         kernel.dispatch([4, 1, 1], vars=variables, **parameters)
         assert out.to_numpy().view(np.uint32).tolist() == [0, 1, 2, 3]
     spy.Logger.get().remove_output(output)
+    with pytest.raises(RuntimeError, match="'out'"):
+        kernel.dispatch([4, 1, 1])
     assert sum("'picture' is not given, or None: the kernel gets an empty Texture2D<vector<float,4>>" in text for text in said) == 1
     picture = device.create_texture(format=spy.Format.rgba32_float, width=1, height=1, data=np.full((1, 1, 4), 5, np.float32))
     kernel.dispatch([4, 1, 1], vars={"out": out, "picture": picture, "n": 100}, k=1000)
