@@ -5951,8 +5951,9 @@ SPYI_FN VkResult spyi_vk_make_timeline(spyi_vk_gpu *gpu, const void *next, VkSem
     return gpu->vk.vkCreateSemaphore(gpu->device, &info, NULL, semaphore);
 }
 
+// *function is the name of Vulkan's function that returned the result.
 static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, uint32_t family, VkCommandPool *pool,
-                                      VkCommandBuffer *commands) {
+                                      VkCommandBuffer *commands, const char **function) {
     VkCommandPoolCreateInfo pool_info;
     VkCommandBufferAllocateInfo info;
     VkResult result;
@@ -5960,8 +5961,10 @@ static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, uint32_t family, VkComma
     pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     pool_info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
     pool_info.queueFamilyIndex = family;
+    *function = "vkCreateCommandPool";
     result = gpu->vk.vkCreateCommandPool(gpu->device, &pool_info, NULL, pool);
     if (result != VK_SUCCESS) return result;
+    *function = "vkAllocateCommandBuffers";
     SPYI_VK_ZERO(info);
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
     info.commandPool = *pool;
@@ -5998,7 +6001,9 @@ SPYI_FN spy_status spyi_vk_take_slot(spyi_vk_gpu *gpu, spyi_vk_batch **slot, spy
     if (*slot == NULL && (gpu->batch_count < SPYI_VK_BATCHES_SMALL ||
                           (gpu->batch_count < SPYI_VK_BATCHES && bytes < SPYI_VK_BATCHES_BYTES))) {
         spyi_vk_batch *made = &gpu->batches[gpu->batch_count];
-        VkResult result = spyi_vk_make_commands(gpu, gpu->queue_family, &made->pool, &made->commands);
+        const char *function;
+        VkResult result =
+            spyi_vk_make_commands(gpu, gpu->queue_family, &made->pool, &made->commands, &function);
         if (result == VK_SUCCESS) {
             gpu->batch_count++;
             *slot = made;
@@ -6006,7 +6011,7 @@ SPYI_FN spy_status spyi_vk_take_slot(spyi_vk_gpu *gpu, spyi_vk_batch **slot, spy
         }
         gpu->vk.vkDestroyCommandPool(gpu->device, made->pool, NULL);
         SPYI_VK_ZERO(*made);
-        if (oldest == NULL) return spyi_vk_fail(gpu, result, "creating command buffers", error);
+        if (oldest == NULL) return spyi_vk_fail(gpu, result, function, error);
     }
     if (*slot == NULL) { // none was made for want of memory, or there may be no more
         spy_status status = spyi_vk_wait_own(gpu, oldest->number, UINT64_MAX, error);
@@ -6017,14 +6022,15 @@ SPYI_FN spy_status spyi_vk_take_slot(spyi_vk_gpu *gpu, spyi_vk_batch **slot, spy
 }
 
 SPYI_FN spy_status spyi_vk_make_submit_objects(spyi_vk_gpu *gpu, spyi_text *error) {
+    const char *function = "vkCreateSemaphore";
     VkResult result = spyi_vk_make_timeline(gpu, NULL, &gpu->timeline);
     uint32_t i;
     if (result == VK_SUCCESS) result = spyi_vk_make_timeline(gpu, NULL, &gpu->lane);
     for (i = 0; i < SPYI_VK_STAGING_COUNT && result == VK_SUCCESS; i++) {
-        result =
-            spyi_vk_make_commands(gpu, gpu->lane_family, &gpu->download[i].pool, &gpu->download[i].commands);
+        result = spyi_vk_make_commands(gpu, gpu->lane_family, &gpu->download[i].pool,
+                                       &gpu->download[i].commands, &function);
     }
-    return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, "creating command buffers", error);
+    return result == VK_SUCCESS ? SPY_OK : spyi_vk_fail(gpu, result, function, error);
 }
 
 SPYI_FN void spyi_vk_destroy_submit_objects(spyi_vk_gpu *gpu) {
