@@ -310,9 +310,7 @@ def test_loggers_that_go(m):
             spy._slangpy._set_logger(Logger())
     finally:
         from slangpy import logger
-        spy._slangpy._set_logger(None)
-        import importlib
-        importlib.reload(logger)
+        spy._slangpy._set_logger(logger._from_device)
 
 
 # >>values without an end
