@@ -165,7 +165,8 @@ def test_pass_errors(device, program_of):
     with pytest.raises(TypeError, match="expected a ShaderObject"):
         p.bind_pipeline(device.create_compute_pipeline(program_of("scale")), {})
     p.bind_pipeline(device.create_compute_pipeline(program_of("scale")))
-    p.dispatch(1)  # buffers that are not given are empty
+    with pytest.raises(spy.Error, match="'y' not specified"):  # x, which is only read, would be empty
+        p.dispatch(1)
     with pytest.raises(TypeError, match="expected a ShaderObject"):
         spy.ShaderCursor(3)
 
