@@ -380,8 +380,8 @@ typedef struct spyi_vk_functions {
 #define SPYI_VK_STAGING_SIZE ((size_t)16 << 20) // the most bytes of a staging buffer
 #define SPYI_VK_STAGING_COUNT 4u // half of the staging buffers are the GPU's, half the copy team's
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least 32
-#define SPYI_VK_MOST_CHANGES                                                                                 \
-    8u // after so many changes a kernel's block is not compared with the last one any more
+// After this number of blocks that differed from the one before, the blocks of the bound kernel are not compared.
+#define SPYI_VK_MOST_CHANGES 8u
 #define SPYI_VK_MAX_PUSHED 256u // blocks up to this size are compared with the last one
 #define SPYI_VK_RECENT 8u       // the number of kernels of a batch that are named when the device is lost
 #define SPYI_VK_LABELS 8u       // the number of open debug labels that are shown; deeper ones are left out
@@ -3519,7 +3519,7 @@ static SPYI_VK_HOT void spyi_vk_kernel_barrier(spyi_vk_gpu *gpu, VkCommandBuffer
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts) {
     const VkPipelineStageFlags stages = spyi_vk_stages(gpu);
     VkPipelineStageFlags after = stages;
-    // An engine may execute its command buffers later than the next batch, for which the barrier then is none.
+    // A barrier in an engine's command buffer may be executed after the next batch, so the next batch cannot rely on it.
     gpu->transferred = gpu->transfers_wait = gpu->external != VK_NULL_HANDLE;
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
@@ -5973,8 +5973,8 @@ static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, uint32_t family, VkComma
     return gpu->vk.vkAllocateCommandBuffers(gpu->device, &info, commands);
 }
 
-// Returns the slot that was used last of those whose work has ended; NULL if there is none. *oldest becomes the one in
-// flight that was used first, and *bytes what those in flight use in pages.
+// Looks for a slot whose work has ended, and returns the one of them that was used last; NULL if all slots are in flight. *oldest
+// becomes the slot in flight that was used first, and *bytes the bytes of pages that all slots in flight use.
 static spyi_vk_batch *spyi_vk_find_slot(spyi_vk_gpu *gpu, spyi_vk_batch **oldest, size_t *bytes) {
     spyi_vk_batch *found = NULL;
     uint32_t i;

@@ -41,8 +41,8 @@
 #define SPYI_VK_STAGING_SIZE ((size_t)16 << 20) // the most bytes of a staging buffer
 #define SPYI_VK_STAGING_COUNT 4u // half of the staging buffers are the GPU's, half the copy team's
 #define SPYI_VK_MAX_BINDINGS 32u // every driver's maxPushDescriptors is at least 32
-#define SPYI_VK_MOST_CHANGES                                                                                 \
-    8u // after so many changes a kernel's block is not compared with the last one any more
+// After this number of blocks that differed from the one before, the blocks of the bound kernel are not compared.
+#define SPYI_VK_MOST_CHANGES 8u
 #define SPYI_VK_MAX_PUSHED 256u // blocks up to this size are compared with the last one
 #define SPYI_VK_RECENT 8u       // the number of kernels of a batch that are named when the device is lost
 #define SPYI_VK_LABELS 8u       // the number of open debug labels that are shown; deeper ones are left out

@@ -36,7 +36,7 @@ static SPYI_VK_HOT void spyi_vk_kernel_barrier(spyi_vk_gpu *gpu, VkCommandBuffer
 SPYI_FN void spyi_vk_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands, bool counts) {
     const VkPipelineStageFlags stages = spyi_vk_stages(gpu);
     VkPipelineStageFlags after = stages;
-    // An engine may execute its command buffers later than the next batch, for which the barrier then is none.
+    // A barrier in an engine's command buffer may be executed after the next batch, so the next batch cannot rely on it.
     gpu->transferred = gpu->transfers_wait = gpu->external != VK_NULL_HANDLE;
     VkMemoryBarrier barrier;
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;

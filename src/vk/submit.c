@@ -279,8 +279,8 @@ static VkResult spyi_vk_make_commands(spyi_vk_gpu *gpu, uint32_t family, VkComma
     return gpu->vk.vkAllocateCommandBuffers(gpu->device, &info, commands);
 }
 
-// Returns the slot that was used last of those whose work has ended; NULL if there is none. *oldest becomes the one in
-// flight that was used first, and *bytes what those in flight use in pages.
+// Looks for a slot whose work has ended, and returns the one of them that was used last; NULL if all slots are in flight. *oldest
+// becomes the slot in flight that was used first, and *bytes the bytes of pages that all slots in flight use.
 static spyi_vk_batch *spyi_vk_find_slot(spyi_vk_gpu *gpu, spyi_vk_batch **oldest, size_t *bytes) {
     spyi_vk_batch *found = NULL;
     uint32_t i;

@@ -49,16 +49,7 @@ static inline void expect_floats(spy_tensor *t, const float *expected, size_t co
 
 static inline int setup(void **state) {
     (void)state;
-    spy_device_desc d = gpu_desc();
-    gpu_device = gpu_open(&d);
-    if (!gpu_device) return 0; // each test then says "skipped"
-    char path[512];
-    spy_module_desc m;
-    memset(&m, 0, sizeof m);
-    m.path = gpu_path(__FILE__, "calls.slang", path, sizeof path);
-    module = spy_load_module(gpu_device, &m);
-    if (!module) print_error("%s\n", spy_take_error(gpu_device).message);
-    return module ? 0 : -1;
+    return gpu_setup_file(__FILE__, "calls.slang", &module);
 }
 
 static inline int teardown(void **state) {

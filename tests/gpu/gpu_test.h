@@ -172,6 +172,26 @@ static inline const char *gpu_path(const char *source_file, const char *name, ch
     return path;
 }
 
+// Loads the module of a file beside this test's source.
+static inline spy_module *gpu_module_file(spy_device *device, const char *source_file, const char *name) {
+    char path[512];
+    spy_module_desc d;
+    memset(&d, 0, sizeof d);
+    d.path = gpu_path(source_file, name, path, sizeof path);
+    return spy_load_module(device, &d);
+}
+
+// Opens gpu_device and loads the module of a file beside this test's source. 0: good, also where there is no device; each test then
+// says that it is skipped.
+static inline int gpu_setup_file(const char *source_file, const char *name, spy_module **module) {
+    spy_device_desc d = gpu_desc();
+    gpu_device = gpu_open(&d);
+    if (!gpu_device) return 0;
+    *module = gpu_module_file(gpu_device, source_file, name);
+    if (!*module) print_error("%s\n", spy_take_error(gpu_device).message);
+    return *module ? 0 : -1;
+}
+
 static inline spy_shape gpu_rank0(void) {
     spy_shape s;
     memset(&s, 0, sizeof s);

@@ -131,18 +131,9 @@ static inline spy_tensor *numbered(float *data) { // STORED floats: 0, 1, 2, ...
 
 static inline int setup(void **state) {
     (void)state;
-    spy_device_desc d = gpu_desc();
-    gpu_device = gpu_open(&d);
-    if (!gpu_device) return 0; // each test then says "skipped"
     if (getenv("SPY_TEST_SEED"))
         random_state += (uint32_t)strtoul(getenv("SPY_TEST_SEED"), NULL, 10) * 2654435761u;
-    char path[512];
-    spy_module_desc m;
-    memset(&m, 0, sizeof m);
-    m.path = gpu_path(__FILE__, "kinds.slang", path, sizeof path);
-    module = spy_load_module(gpu_device, &m);
-    if (!module) print_error("%s\n", spy_take_error(gpu_device).message);
-    return module ? 0 : -1;
+    return gpu_setup_file(__FILE__, "kinds.slang", &module);
 }
 
 static inline int teardown(void **state) {

@@ -867,15 +867,11 @@ static void test_spirv(void **state) {
 
 static int setup(void **state) {
     (void)state;
-    char path[512];
     spy_device_desc d = gpu_desc();
     d.dump_directory = gpu_dump_folder();
     gpu_device = gpu_open(&d);
     if (!gpu_device) return 0;
-    spy_module_desc m;
-    memset(&m, 0, sizeof m);
-    m.path = gpu_path(__FILE__, "random.slang", path, sizeof path);
-    module = spy_load_module(gpu_device, &m);
+    module = gpu_module_file(gpu_device, __FILE__, "random.slang");
     if (!module) print_error("%s\n", spy_take_error(gpu_device).message);
     return module ? 0 : -1;
 }

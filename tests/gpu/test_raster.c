@@ -930,13 +930,9 @@ static corner ring_corner(int i, int j, const float *angles) {
 
 static void test_example(void **state) {
     RASTER();
-    char path[512];
     const float angles[2] = { 0.4f, 0.75f }, lamp[3] = { 2, 3, 3 };
     const int32_t net[2] = { RING, TUBE }, square[2] = { PATTERN, PATTERN };
-    spy_module_desc md;
-    memset(&md, 0, sizeof md);
-    md.path = gpu_path(__FILE__, "../../examples/14_raster/raster.slang", path, sizeof path);
-    spy_module *example = MADE(spy_module, spy_load_module(gpu_device, &md));
+    spy_module *example = MADE(spy_module, gpu_module_file(gpu_device, __FILE__, "../../examples/14_raster/raster.slang"));
     spy_tensor *vertices = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_DEFAULT, "Vertex", example, SPY_SHAPE(TUBE + 1, RING + 1), NULL));
     spy_tensor *indices = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT32, NULL, NULL, SPY_SHAPE(RING * TUBE, 6), NULL));
     spy_texture_desc td;

@@ -167,7 +167,7 @@ static VkResult VKAPI_CALL test_no_pool(VkDevice device, const VkCommandPoolCrea
     return VK_ERROR_OUT_OF_HOST_MEMORY;
 }
 
-// Without memory for one more slot work waits for an earlier batch, and fails only where there is none.
+// Where no memory is left for one more slot, new work waits for an earlier batch. It fails only if no batch is in flight.
 static void test_no_slot(void **state) {
     test_gpu t;
     spyi_vk_gpu *gpu;
@@ -459,7 +459,7 @@ static void test_submits_when_idle(void **state) {
     test_close(&t);
 }
 
-// The nanoseconds that the kernel takes for so many rounds, when it runs for the second time.
+// Runs the kernel twice with this number of rounds, and returns the nanoseconds that the second run takes.
 static uint64_t test_span(test_gpu *t, spyi_kernel *kernel, slow_block *block, uint32_t rounds) {
     uint64_t ns = 0;
     block->rounds = rounds;

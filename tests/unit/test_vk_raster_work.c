@@ -315,12 +315,7 @@ static void test_commands_with(test_gpu *t) {
     spyi_parameter parameters[2];
     spyi_raster_desc desc = test_raster_desc(SPY_FORMAT_RGBA32_FLOAT), textured = desc, blended = desc,
                      meshed = test_vertex_desc(SPY_FORMAT_RGBA32_FLOAT);
-    memset(parameters, 0, sizeof parameters);
-    for (uint32_t i = 0; i < 2; i++) {
-        parameters[i].kind = i == 0 ? SPYI_PARAMETER_TEXTURE : SPYI_PARAMETER_SAMPLER;
-        parameters[i].number = i;
-        parameters[i].count = 1;
-    }
+    test_texture_and_sampler(parameters);
     STAGE(textured, SPYI_RASTER_FRAGMENT, fragment_texture);
     textured.iface.parameters = parameters;
     textured.iface.parameter_count = 2;

@@ -189,6 +189,16 @@ static inline spyi_raster_desc test_vertex_desc(uint32_t format) {
     return desc;
 }
 
+// The parameters of a stage with one texture and one sampler.
+static inline void test_texture_and_sampler(spyi_parameter parameters[2]) {
+    memset(parameters, 0, 2 * sizeof *parameters);
+    for (uint32_t i = 0; i < 2; i++) {
+        parameters[i].kind = i == 0 ? SPYI_PARAMETER_TEXTURE : SPYI_PARAMETER_SAMPLER;
+        parameters[i].number = i;
+        parameters[i].count = 1;
+    }
+}
+
 static inline spyi_kernel *test_load(test_gpu *t, const spyi_raster_desc *desc) {
     spyi_kernel *kernel = NULL;
     test_ok(t, backend->raster->load(t->gpu, desc, &kernel, &t->error));

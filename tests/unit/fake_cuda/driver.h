@@ -26,7 +26,7 @@ extern fake_cuda state;
 int failing(const char *name); // the result that the test wants of this function now; 0: none
 
 typedef struct context {
-    int device, users; // users 0: there is none
+    int device, users; // a context without users does not exist
 } context;
 
 context *now(void); // the thread's current context, or NULL
