@@ -8,8 +8,8 @@
 //
 // Kernels are timed on the GPU by spy_time_call, calls by the wall clock; everything is warmed up and repeated, and the
 // median counts. Inputs are random, outputs are poisoned before and compared after. Quick sizes are the default on a CPU
-// device. --only runs the works whose name contains TEXT, or is TEXT if
-// that begins with a '='; --side is the side of the large squares (8192, quick: 1024); --dump writes the generated kernels.
+// device. --only runs the works whose name contains TEXT, or those that TEXT names if
+// it begins with a '=' (=scalar,call_wait); --side is the side of the large squares (8192, quick: 1024); --dump writes the generated kernels.
 #define _GNU_SOURCE
 #include "slangpy_vk.h"
 #include "slangpy_cuda.h"
@@ -197,20 +197,34 @@ static void settle(world *w, spy_function *f, spy_args args, const spy_call_opti
     } while (!w->quick && now - settled < 5e8);
 }
 
+// Calls in a row and a wait, some rounds of them by the host's clock, as the benchmarks of Python and of the rivals time theirs: reports
+// `bytes` a call as the row "<item>_wall". The GPU has settled.
+static void measure_wall(world *w, const char *item, spy_function *f, spy_args args,
+                         const spy_call_options *options, double bytes) {
+    enum { ROUNDS = 5 };
+    const size_t calls = w->quick ? 3 : 20;
+    double wall[ROUNDS];
+    char name[64];
+    for (int round = 0; round < ROUNDS; ++round) {
+        const double start = bench_now_ns();
+        for (size_t i = 0; i < calls; ++i) spy_call_with(f, args, options);
+        spy_wait(w->device);
+        wall[round] = bytes * (double)calls / (bench_now_ns() - start);
+    }
+    if (!good(w, item)) return;
+    snprintf(name, sizeof name, "%s_wall", item);
+    bench_report(&w->out, name, "GB/s", wall, ROUNDS, "calls in a row and a wait");
+}
+
 static void measure(world *w, const work *k) {
-    enum { MOST = 30, ROUNDS = 5 };
-    const size_t times = w->quick ? 5 : MOST, calls = w->quick ? 3 : 20;
-    double gpu[MOST], wall[ROUNDS];
+    enum { MOST = 30 };
+    const size_t times = w->quick ? 5 : MOST;
+    double gpu[MOST];
     spy_function *f = spy_find_function(w->module, k->function);
     if (k->out != NULL) spy_tensor_fill(k->out, POISON);
     if (!good(w, k->item)) return;
     settle(w, f, k->args, NULL);
-    for (int round = 0; round < ROUNDS; ++round) {
-        const double start = bench_now_ns();
-        for (size_t i = 0; i < calls; ++i) spy_call(f, k->args);
-        spy_wait(w->device);
-        wall[round] = k->bytes * (double)calls / (bench_now_ns() - start);
-    }
+    measure_wall(w, k->item, f, k->args, NULL, k->bytes);
     if (!good(w, k->item) || !check(w, k)) return; // what the calls in a row wrote
     spy_tensor_fill(k->out, POISON);
     settle(w, f, k->args, NULL); // the check let the clocks fall
@@ -223,10 +237,7 @@ static void measure(world *w, const work *k) {
         gpu[i] = k->bytes / (double)ns;
     }
     if (!good(w, k->item) || !check(w, k)) return;
-    char item[64];
-    snprintf(item, sizeof item, "%s_wall", k->item);
     bench_report(&w->out, k->item, "GB/s", gpu, times, "on the GPU");
-    bench_report(&w->out, item, "GB/s", wall, ROUNDS, "calls in a row and a wait");
 }
 
 static double expect_add(const world *w, int64_t i) {
@@ -247,12 +258,14 @@ static double expect_transposed(const world *w, int64_t i) {
     return (double)bench_float((uint64_t)(i % w->side * w->side + i / w->side), 0) +
            (double)bench_float((uint64_t)i, 1);
 }
-static double expect_transposed_out(const world *w, int64_t i) { // the result lies across, and both inputs do not
+static double expect_transposed_out(const world *w,
+                                    int64_t i) { // the result lies across, and both inputs do not
     return expect_add(w, i % w->side * w->side + i / w->side);
 }
 static double expect_transposed_odd(const world *w, int64_t i) {
     const int64_t side = w->side - 1;
-    return (double)bench_float((uint64_t)(i % side * side + i / side), 0) + (double)bench_float((uint64_t)i, 1);
+    return (double)bench_float((uint64_t)(i % side * side + i / side), 0) +
+           (double)bench_float((uint64_t)i, 1);
 }
 static double expect_odd(const world *w, int64_t i) {
     const int64_t i2 = i % w->x2, i1 = i / w->x2 % w->x1, i0 = i / w->x2 / w->x1;
@@ -370,7 +383,8 @@ static void measure_floats(world *w) {
 
     const int64_t odd_side = side - 1;
     const spy_view_desc odd_square = { .shape = SPY_SHAPE(odd_side, odd_side) };
-    spy_tensor *odd_a = spy_create_view(a, &odd_square), *odd_b = spy_create_view(b, &odd_square), *odd_c = spy_create_view(c, &odd_square);
+    spy_tensor *odd_a = spy_create_view(a, &odd_square), *odd_b = spy_create_view(b, &odd_square),
+               *odd_c = spy_create_view(c, &odd_square);
     spy_tensor *odd_turned = spy_create_transpose(odd_a, SPY_DIMS(1, 0));
     k.item = "transposed_odd", k.expect = expect_transposed_odd, k.out = odd_c;
     k.count = odd_side * odd_side, k.bytes = 12.0 * (double)k.count;
@@ -382,7 +396,8 @@ static void measure_floats(world *w) {
     k.item = "strided", k.expect = expect_strided, k.out = front, k.count = n / 2, k.bytes = full / 2;
     k.args = ARGS_OF(every_a, every_b, front);
     if (bench_wanted(&w->out, k.item)) measure(w, &k);
-    spy_tensor *views[] = { a2, b2, c2, row, turned, turned_c, odd_a, odd_b, odd_c, odd_turned, every_a, every_b, front };
+    spy_tensor *views[] = { a2,    b2,    c2,         row,     turned,  turned_c, odd_a,
+                            odd_b, odd_c, odd_turned, every_a, every_b, front };
     for (size_t i = 0; i < sizeof views / sizeof *views; ++i) spy_release_tensor(views[i]);
 
     if (!bench_wanted(&w->out, "odd_broadcast")) return;
@@ -418,7 +433,8 @@ static void measure_brdf(world *w) {
 }
 
 // As many bytes as the float add, in another type; or, with the first input transposed, as many elements.
-static void measure_type(world *w, const char *item, const char *function, spy_dtype dtype, uint32_t feature, bool transposed) {
+static void measure_type(world *w, const char *item, const char *function, spy_dtype dtype, uint32_t feature,
+                         bool transposed) {
     if (!bench_wanted(&w->out, item)) return;
     if (!(w->features & feature)) {
         bench_skip(&w->out, item, "the device has no such type");
@@ -441,16 +457,17 @@ static void measure_type(world *w, const char *item, const char *function, spy_d
     }
     spy_tensor *out = make_tensor(w, dtype, shape, NULL);
     spy_tensor *turned = transposed ? spy_create_transpose(tensors[0], SPY_DIMS(1, 0)) : NULL;
-    measure(w, &(work){ .item = item,
-                        .function = function,
-                        .args = ARGS_OF(transposed ? turned : tensors[0], tensors[1], out),
-                        .out = out,
-                        .dtype = dtype,
-                        .count = n,
-                        .bytes = 3.0 * (double)size * (double)n,
-                        .expect = dtype == SPY_DTYPE_FLOAT16 ? transposed ? expect_transposed_half : expect_half
-                                  : dtype == SPY_DTYPE_UINT8 ? transposed ? expect_transposed_u8 : expect_u8
-                                                             : expect_f64 });
+    measure(w,
+            &(work){ .item = item,
+                     .function = function,
+                     .args = ARGS_OF(transposed ? turned : tensors[0], tensors[1], out),
+                     .out = out,
+                     .dtype = dtype,
+                     .count = n,
+                     .bytes = 3.0 * (double)size * (double)n,
+                     .expect = dtype == SPY_DTYPE_FLOAT16 ? transposed ? expect_transposed_half : expect_half
+                               : dtype == SPY_DTYPE_UINT8 ? transposed ? expect_transposed_u8 : expect_u8
+                                                          : expect_f64 });
     if (transposed) spy_release_tensor(turned);
     spy_release_tensor(tensors[0]), spy_release_tensor(tensors[1]), spy_release_tensor(out);
 }

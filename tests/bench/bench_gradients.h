@@ -40,6 +40,7 @@ static void measure_gradient(world *w, const gradient_work *k) {
     options.mode = SPY_CALL_MODE_BACKWARD;
     if (!check_gradient(w, k, &options)) return;
     settle(w, f, k->args, &options);
+    measure_wall(w, k->item, f, k->args, &options, k->bytes);
     for (size_t i = 0; i < times; ++i) {
         uint64_t ns = 0;
         if (spy_time_call(f, k->args, &options, &ns) != SPY_OK || ns == 0) {

@@ -71,10 +71,14 @@ static inline void bench_json_text(FILE *f, const char *text) {
     fputc('"', f);
 }
 
-// Whether the item's name contains `only`; behind a '=' it is the name itself.
+// Whether the item's name contains `only`; behind a '=' stand names, with commas between them.
 static inline bool bench_wanted(const bench *b, const char *item) {
-    if (b->only != NULL && b->only[0] == '=') return strcmp(item, b->only + 1) == 0;
-    return b->only == NULL || strstr(item, b->only) != NULL;
+    const size_t length = strlen(item);
+    if (b->only == NULL) return true;
+    if (b->only[0] != '=') return strstr(item, b->only) != NULL;
+    for (const char *at = strstr(b->only, item); at != NULL; at = strstr(at + 1, item))
+        if ((at[-1] == '=' || at[-1] == ',') && (at[length] == ',' || at[length] == 0)) return true;
+    return false;
 }
 
 static inline void bench_fail(bench *b, const char *item, const char *format, ...) {

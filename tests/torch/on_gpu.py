@@ -3,8 +3,8 @@
 built, libslang (SLANGPY_SLANG_LIBRARY) and torch with CUDA; NVRTC is found beside torch. Each section
 prints lines that begin with ok, FAIL, skip or time; the exit status is 1 where one failed.
 
-Sections: timing, floors (of a forward and a backward pass through autograd; SLANGPY_RIVAL: a folder with SlangPy and its torch bridge, beside which
-they stand), load (loadModule in new processes), kernels (slang-torch's), host ([TorchEntryPoint] and the programs of slang-torch's
+Sections: timing, floors (of a forward and a backward pass through autograd), pairs (such passes in turns with SlangPy's in SLANGPY_RIVAL, a folder
+with its torch bridge, and torch's), load (loadModule in new processes), kernels (slang-torch's), host ([TorchEntryPoint] and the programs of slang-torch's
 documents), graphs (captured by torch), memory (10,000 training steps), streams, shared (a Vulkan device and torch over shared memory), ops
 (torch_op), gradcheck, cases (random calls on CUDA and Vulkan, values and gradients against torch's own), suites (this folder's pytest files; five minutes on lavapipe).
 """
@@ -799,46 +799,69 @@ def timing():
         say("skip", "host function of one kernel", " ".join(str(error).split())[:200])
 
 
-RIVAL = """
-import statistics, sys, time
+PAIR = """
+import sys, time
 import torch
 import slangpy as spy
 device = spy.create_torch_device(type=spy.DeviceType.cuda)
-poly = spy.Module.load_from_source(device, "rival_poly", "[Differentiable] float poly(float x) { return x * x * 2 + 3; }").poly
+poly = spy.Module.load_from_source(device, "pair_poly", "[Differentiable] float poly(float x) { return x * x * 2 + 3; }").poly
 x, seed = torch.rand(32, device="cuda", requires_grad=True), torch.ones(32, device="cuda")
-def both():
+def both(function):
     x.grad = None
-    poly(x).backward(seed)
-both()
+    function(x).backward(seed)
+both(poly)
 torch.testing.assert_close(x.grad, 4 * x.detach())
-def measured():
-    times = []
-    for _ in range(16):
+functions = {"library": poly, "torch": lambda x: x * x * 2 + 3}
+for line in sys.stdin:
+    function, threads = line.split()
+    with torch.autograd.set_multithreading_enabled(threads == "threads"):
         torch.cuda.synchronize()
         began = time.perf_counter()
         for _ in range(100):
-            both()
-        times.append((time.perf_counter() - began) * 1e4)
-    return statistics.median(times[1:])
-threads = measured()
-with torch.autograd.set_multithreading_enabled(False):
-    print("{:.2f} {:.2f}".format(threads, measured()))
+            both(functions[function])
+        print((time.perf_counter() - began) * 1e4, flush=True)
 """
 
 
-def rival_floor():
+class Pair:
+    """A process that makes forward and backward passes with one of the libraries when it is asked to."""
+
+    def __init__(self, folder):
+        env = dict(os.environ, PYTHONPATH=folder, PYTHONDONTWRITEBYTECODE="1")
+        if folder != os.path.join(TOP, "python"):
+            env.pop("SLANGPY_SLANG_LIBRARY", None)
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen([sys.executable, "-c", PAIR], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
+
+    def measure(self, function, threads):
+        self.process.stdin.write("{} {}\n".format(function, threads))
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            self.errors.seek(0)
+            raise RuntimeError(" ".join(self.errors.read().split())[-300:])
+        return float(line)
+
+
+def pairs(rounds=24):
+    """Forward and backward passes of this library, of SlangPy and of torch in turns, in microseconds: the machines' clocks change from
+    second to second, so only figures of the same moment are compared."""
     folder = os.environ.get("SLANGPY_RIVAL")
     if not folder:
-        return say("skip", "floor: SlangPy", "SLANGPY_RIVAL names no folder")
-    env = dict(os.environ, PYTHONPATH=folder, PYTHONDONTWRITEBYTECODE="1")
-    env.pop("SLANGPY_SLANG_LIBRARY", None)
-    done = subprocess.run([sys.executable, "-c", RIVAL], env=env, capture_output=True, text=True, timeout=120)
-    if done.returncode:
-        say("skip", "floor: SlangPy", " ".join(done.stderr.split())[-300:])
-    else:
-        threads, alone = done.stdout.split()[-2:]
-        say("time", "floor: SlangPy, forward + backward of x * x * 2 + 3", threads + " us")
-        say("time", "floor: SlangPy, the same in the calling thread", alone + " us")
+        return say("skip", "pairs", "SLANGPY_RIVAL names no folder")
+    ours, theirs = Pair(os.path.join(TOP, "python")), Pair(folder)
+    try:
+        for threads, text in (("threads", "forward + backward of x * x * 2 + 3"), ("alone", "the same in the calling thread")):
+            works = ((ours, "library"), (theirs, "library"), (ours, "torch"))
+            turns = [[one.measure(function, threads) for one, function in works] for _ in range(rounds + 2)][2:]
+            quarters = ["{:.1f} ({:.1f} to {:.1f})".format(b, a, c) for a, b, c in (statistics.quantiles(column, n=4) for column in zip(*turns))]
+            against = ["{:.3f}".format(statistics.median(turn[0] / turn[i] for turn in turns)) for i in (1, 2)]
+            say("time", text, "ours {}, SlangPy {}, torch {} us; ours / SlangPy {}, ours / torch {} (medians and quarters of {} turns)".format(
+                *quarters, *against, rounds))
+    except (RuntimeError, OSError, ValueError) as error:
+        say("skip", "pairs", str(error))
+    for one in (ours, theirs):
+        one.process.kill()
 
 
 def floors():
@@ -938,7 +961,6 @@ def floors():
             end.synchronize()
             us = begin.elapsed_time(end) * 100  # 10 passes
             say("time", "backward pass of x * x * 2 + 3, 2^26 floats, " + name, "{:.0f} us, {:.0f} GB/s of 12 bytes an element".format(us, 12e-3 * (1 << 26) / us))
-    rival_floor()
 
 
 LOAD = """
@@ -1000,7 +1022,7 @@ def suites():
             run_pytest(os.path.join(HERE, path))
 
 
-SECTIONS = [timing, floors, load, kernels, host, graphs, memory, streams, shared, ops, gradcheck, cases, suites]
+SECTIONS = [timing, floors, pairs, load, kernels, host, graphs, memory, streams, shared, ops, gradcheck, cases, suites]
 
 if __name__ == "__main__":
     if not torch.cuda.is_available():
