@@ -819,7 +819,7 @@ for line in sys.stdin:
         began = time.perf_counter()
         for _ in range(100):
             both(functions[function])
-        print((time.perf_counter() - began) * 1e4, flush=True)
+        print("pair", (time.perf_counter() - began) * 1e4, flush=True)
 """
 
 
@@ -836,11 +836,11 @@ class Pair:
     def measure(self, function, threads):
         self.process.stdin.write("{} {}\n".format(function, threads))
         self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            self.errors.seek(0)
-            raise RuntimeError(" ".join(self.errors.read().split())[-300:])
-        return float(line)
+        for line in self.process.stdout:  # SlangPy's warnings stand there, too
+            if line.startswith("pair "):
+                return float(line.split()[1])
+        self.errors.seek(0)
+        raise RuntimeError(" ".join(self.errors.read().split())[-300:])
 
 
 def pairs(rounds=24):
