@@ -10,11 +10,12 @@ A [TorchEntryPoint] function is called as m.f(tensor, ...): see torch_entry_poin
 from __future__ import annotations
 
 import collections
+import operator
 import os
 import warnings
 
 from . import _slangpy
-from .torch_source import SourceFile
+from .torch_source import SourceError, SourceFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,10 +121,21 @@ class TorchModule:
         kernel = self._kernel(name)
         if kernel is not None:
             return kernel
-        struct = self._module.find_struct(name)
+        struct = self._module.find_struct(name) or self._exported_struct(name)
         if struct is not None:
             return collections.namedtuple(name, [str(field) for field in struct.fields])
         raise AttributeError("module '{}' has no kernel, [TorchEntryPoint] function or struct '{}'".format(os.path.basename(self._path), name))
+
+    def _exported_struct(self, name):
+        """Returns the struct with [PyExport("name")], or None."""
+        if self._source.has_exports:
+            try:
+                self._source.parse()
+            except SourceError:  # then the name is unknown, as others are
+                return None
+            if name in self._source.exports:
+                return self._module.find_struct(self._source.exports[name])
+        return None
 
     def _kernel(self, name):
         """Returns the kernel of a name, or None."""
@@ -136,7 +148,7 @@ class TorchModule:
         self._source.parse()
         named = [name for name, texts in self._source.functions.items() for text in texts
                  if text.attributes & {"TorchEntryPoint", "AutoPyBindCUDA", "CudaKernel", "CUDAKernel"}]
-        return sorted({*named, *self._source.structs, *super().__dir__()})
+        return sorted({*named, *self._source.structs, *self._source.exports, *super().__dir__()})
 
     def __repr__(self):
         return "<slangpy.TorchModule {}>".format(self._path)
@@ -247,7 +259,7 @@ def _converter(type_, where, way):
                 value = (value.value, value.grad) if value.grad is not None else value.value
             if isinstance(value, (tuple, list)):
                 if len(value) != 2:
-                    raise ValueError("{}: expected (value, gradient) for {}, got {} items".format(where, name, len(value)))
+                    raise _slangpy.ArgumentValueError("{}: expected (value, gradient) for {}, got {} items".format(where, name, len(value)))
                 grad = value[1]
                 # torch gives the gradient of a sum as one number with strides of 0. Each thread would read what other threads have set to
                 # zero there, so the kernel gets a copy with memory for each element.
@@ -255,7 +267,7 @@ def _converter(type_, where, way):
                     grad = grad.contiguous()
                 return _slangpy.DiffPair(value[0], grad, True)
             if way is not None:
-                raise TypeError("{}: expected (value, gradient) for {}, got {!r}".format(where, name, type(value)))
+                raise _slangpy.ArgumentTypeError("{}: expected (value, gradient) for {}, got {!r}".format(where, name, type(value)))
             return value
 
         return pair
@@ -270,23 +282,26 @@ def _converter(type_, where, way):
         if isinstance(value, dict) or hasattr(value, "_fields"):
             found = value if isinstance(value, dict) else dict(zip(value._fields, value))
             if found.keys() != fields.keys():
-                raise ValueError("{}: expected the fields {} of {}, got {}".format(where, names, label, ", ".join(map(str, found))))
+                raise _slangpy.ArgumentValueError("{}: expected the fields {} of {}, got {}".format(where, names, label, ", ".join(map(str, found))))
         elif isinstance(value, (tuple, list)):
             if len(value) != len(fields):
-                raise ValueError("{}: expected {} values for the fields {} of {}, got {}".format(where, len(fields), names, label, len(value)))
+                raise _slangpy.ArgumentValueError("{}: expected {} values for the fields {} of {}, got {}".format(where, len(fields), names, label, len(value)))
             found = dict(zip(fields, value))
         else:
-            raise TypeError("{}: expected a named tuple, dict or tuple for {}, got {!r}".format(where, label, type(value)))
+            raise _slangpy.ArgumentTypeError("{}: expected a named tuple, dict or tuple for {}, got {!r}".format(where, label, type(value)))
         return {name: found[name] if convert is None else convert(found[name]) for name, convert in fields.items()}
 
     return struct
 
 
 def _three(name, value, what):
-    """Returns a tuple of 3 ints."""
-    if not isinstance(value, (tuple, list)) or len(value) != 3 or not all(isinstance(n, int) and not isinstance(n, bool) for n in value):
-        raise ValueError("{}: {}: expected a tuple of 3 ints, got {!r}".format(name, what, value))
-    return tuple(value)
+    """Returns a tuple of 3 ints. Its items may be of any class with __index__, such as NumPy's integers and torch's tensors of one int."""
+    if not isinstance(value, (tuple, list)) or len(value) != 3 or any(isinstance(n, bool) for n in value):
+        raise _slangpy.ArgumentValueError("{}: {}: expected a tuple of 3 ints, got {!r}".format(name, what, value))
+    try:
+        return tuple(map(operator.index, value))
+    except TypeError:
+        raise _slangpy.ArgumentValueError("{}: {}: expected a tuple of 3 ints, got {!r}".format(name, what, value)) from None
 
 
 # CUDA's limits for a launch.
@@ -295,11 +310,11 @@ _MOST_THREADS, _MOST_GROUPS = (1024, 1024, 64), ((1 << 31) - 1, 65535, 65535)
 
 def _check_three(name, what, value, most=None, product=None):
     if min(value) < 1:
-        raise ValueError("{}: {}: expected numbers above 0, got {!r}".format(name, what, tuple(value)))
+        raise _slangpy.ArgumentValueError("{}: {}: expected numbers above 0, got {!r}".format(name, what, tuple(value)))
     if product and value[0] * value[1] * value[2] > product:
-        raise ValueError("{}: {}: expected at most {} threads, got {}".format(name, what, product, tuple(value)))
+        raise _slangpy.ArgumentValueError("{}: {}: expected at most {} threads, got {}".format(name, what, product, tuple(value)))
     if most and any(v > m for v, m in zip(value, most)):
-        raise ValueError("{}: {}: expected at most {}, got {}".format(name, what, most, tuple(value)))
+        raise _slangpy.ArgumentValueError("{}: {}: expected at most {}, got {}".format(name, what, most, tuple(value)))
 
 
 class TorchLaunch(_slangpy._Launch):

@@ -88,6 +88,39 @@ raises(TypeError, "expected a named tuple, dict or tuple for Mesh", m.process, m
 """)
 
 
+EXPORTS = """
+[PyExport("Points")] struct VertexData { TensorView<float> points; float size; };
+struct Other { int n; };
+[AutoPyBindCUDA] [CudaKernel] void enlarge(VertexData data) { data.points[cudaThreadIdx().x] *= data.size; }
+"""
+
+
+def test_structs_by_their_names_in_python(kernels):
+    """[PyExport("name")] gives a struct another name in Python, which dir() tells."""
+    kernels("EXPORTS = " + repr(EXPORTS) + """
+open(os.path.join(folder, "exports.slang"), "w").write(EXPORTS)
+e = spy.loadModule(os.path.join(folder, "exports.slang"), device=d)
+assert e.Points._fields == e.VertexData._fields == ("points", "size") and e.Points.__name__ == "Points" and "Points" in dir(e)
+e.enlarge(data=e.Points(points=a, size=2.0)).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+assert places(blocks.pop()) == [256]
+assert not hasattr(e, "Vertices") and not hasattr(m, "Points")
+""")
+
+
+def test_sizes_of_other_classes(kernels):
+    """The sizes of a launch may be of any class with __index__."""
+    kernels("""
+import numpy as np
+class One:
+    __index__ = lambda self: 1
+m.twice(input=a, output=b).launchRaw(blockSize=tuple(np.array([8, 1, 1])), gridSize=[np.int64(2), One(), 1])
+m.twice(input=a, output=b).launchTotal((np.int32(8), 1, 1), (4, 1, 1))
+assert [places(x) for x in blocks] == [[256, 512]] * 2
+raises(ValueError, "blockSize: expected a tuple of 3 ints", m.twice(input=a, output=b).launchRaw, blockSize=(np.float32(8), 1, 1), gridSize=(1, 1, 1))
+raises(ValueError, "blockSize: expected numbers above 0", m.twice(input=a, output=b).launchRaw, blockSize=(np.int32(0), 1, 1), gridSize=(1, 1, 1))
+""")
+
+
 def test_misuse_teaches(kernels):
     """Kernels take only keywords and tuples of 3 ints, and a kernel that is never launched gives a warning. (Feature U1.)"""
     kernels("""
