@@ -230,6 +230,20 @@ class TorchKernel:
             return error
         return type(error)(str(error).replace(self._function.name, self._name))
 
+    @staticmethod
+    def _without_gradients(values):
+        """Returns the arguments of a launch with tensors that take no part in torch's graph, and share the memory of those that do."""
+        def plain(value):
+            if getattr(value, "requires_grad", False) is True and hasattr(value, "detach"):
+                return value.detach()
+            if isinstance(value, _slangpy.DiffPair):
+                return _slangpy.DiffPair(plain(value.primal), plain(value.grad), True)
+            if isinstance(value, dict):
+                return {name: plain(v) for name, v in value.items()}
+            return [plain(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+        return tuple(map(plain, values))
+
     def _never_launched(self):
         warnings.warn("{}(...) was never launched: call launchRaw(blockSize=..., gridSize=...) on it".format(self._name), stacklevel=2)
 

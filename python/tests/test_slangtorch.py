@@ -107,6 +107,43 @@ assert not hasattr(e, "Vertices") and not hasattr(m, "Points")
 """)
 
 
+BUILT_IN = """
+struct World { float dt; };
+[AutoPyBindCUDA] [CudaKernel] void step(World world, TensorView<float> x, TensorView<float> y) { y[cudaThreadIdx().x] = step(world.dt, x[cudaThreadIdx().x]); }
+[AutoPyBindCUDA] [CudaKernel] [Differentiable] void lerp(DiffTensorView x, DiffTensorView y) { y[cudaThreadIdx().x] = lerp(x[cudaThreadIdx().x], 2.0, 0.5); }
+"""
+
+
+def test_kernels_with_names_of_slangs_own_functions(kernels):
+    """A kernel may have the name of a function that is Slang's own, also in its derivative."""
+    kernels("BUILT_IN = " + repr(BUILT_IN) + """
+open(os.path.join(folder, "built_in.slang"), "w").write(BUILT_IN)
+e = spy.loadModule(os.path.join(folder, "built_in.slang"), device=d)
+run = {"blockSize": (8, 1, 1), "gridSize": (1, 1, 1)}
+e.step(world=e.World(dt=0.5), x=a, y=b).launchRaw(**run)
+e.lerp(x=a, y=b).launchRaw(**run)
+e.lerp.bwd(x=(a, b), y=(c, e_ := Fast((8,), at=256 * 5))).launchRaw(**run)
+assert [places(x) for x in blocks] == [[256, 512], [256, 512], [256, 512, 768, 1280]]
+""")
+
+
+def test_tensors_that_require_gradients(kernels):
+    """A kernel takes the memory of a tensor that requires a gradient, as of a parameter of torch, also in structs and pairs."""
+    kernels("""
+class Wanting(Fast):
+    requires_grad = property(lambda self: not getattr(self, "plain", False))
+    def detach(self):
+        detached = Wanting(self.shape, self.dtype, at=self.at)
+        detached.plain = True
+        return detached
+p, i = Wanting((8,), at=2048), Fast((8,), dtype=(0, 32, 1), at=4096)
+m.twice(input=p, output=b).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+m.square.bwd(input=(p, b), output=(c, e)).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+m.process(mesh=(p, i), by=2.0).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+assert [places(x) for x in blocks] == [[512, 2048], [512, 768, 1024, 2048], [2048, 4096]], [places(x) for x in blocks]
+""")
+
+
 def test_sizes_of_other_classes(kernels):
     """The sizes of a launch may be of any class with __index__."""
     kernels("""
