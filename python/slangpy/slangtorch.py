@@ -144,6 +144,15 @@ class TorchModule:
             self._kernels[name] = None if function is None else TorchKernel(self, function, name)
         return self._kernels[name]
 
+    def _kernel_that_calls(self, called, name, parameters, lines=(), arguments=None, module=None):
+        """Returns a new kernel of these parameters, (name, type) each, which runs the lines and then the call."""
+        module = self._module if module is None else module
+        arguments = [p for p, _ in parameters] if arguments is None else arguments
+        text = "import \"{}\";\n[CudaKernel] public void {}({})\n{{\n    {}\n}}\n".format(
+            module.name, name, ", ".join("{} {}".format(t.full_name, p) for p, t in parameters),
+            "\n    ".join([*lines, "{}({});".format(called, ", ".join(arguments))]))
+        return _slangpy.Module.load_from_source(self._device, name, text, link=[module]).find_function(name)
+
     def __dir__(self):
         self._source.parse()
         named = [name for name, texts in self._source.functions.items() for text in texts
@@ -162,9 +171,13 @@ class TorchKernel:
         self._module, self._function, self._way = module, function, way
         self._name = name if way is None else "{}.{}".format(name, way)
         self._derived, self._ready, self._last = {}, {}, None
-        self._parameters = [(p.name, p.type) for p in function.reflection.parameters]
+        self._parameters, self._differentiable = [(p.name, p.type) for p in function.reflection.parameters], function.reflection.differentiable
         self._names = [name for name, _ in self._parameters]
         self._name_set = set(self._names)
+        self._launch_names, self._flatten, self._special = tuple(self._names), None, []
+        if any(map(_holds_view_arrays, (t for _, t in self._parameters))):
+            self._take_views_one_by_one()
+            return
         # The parameters whose arguments must be converted.
         converters = [(p, _converter(t, "{}: argument '{}'".format(self._name, p), way)) for p, t in self._parameters]
         self._special = [(p, convert) for p, convert in converters if convert is not None]
@@ -182,24 +195,41 @@ class TorchKernel:
     def _derive(self, way):
         if self._way is not None:
             raise AttributeError("{} has no derivative of its own".format(self._name))
-        if not self._function.reflection.differentiable:
+        if not self._differentiable:
             raise AttributeError("{} has no {}: the kernel is not [Differentiable]".format(self._name, way))
         if way not in self._derived:
             name, own = "spyt_{}_{}".format(self._name, way), self._module
             # Slang allows no differentiable parameters, so the kernel of the derivative has the parameters of the kernel itself.
-            text = "import \"{}\";\n[CudaKernel] public void {}({})\n{{\n    {}_diff({})({});\n}}\n".format(
-                own._module.name, name, ", ".join("{} {}".format(t.full_name, p) for p, t in self._parameters), way, self._name,
-                ", ".join(p for p, _ in self._parameters))
-            made = _slangpy.Module.load_from_source(own._device, name, text, link=[own._module])
-            self._derived[way] = TorchKernel(own, made.find_function(name), self._name, way)
+            made = own._kernel_that_calls("{}_diff({})".format(way, self._name), name, self._parameters)
+            self._derived[way] = TorchKernel(own, made, self._name, way)
         return self._derived[way]
+
+    def _take_views_one_by_one(self):
+        """Launches, in place of a kernel that has arrays of tensors, one that has a parameter for each of them."""
+        leaves, lines, name = [], [], "spyt_{}_of_views".format(self._function.name)
+        for p, t in self._parameters:
+            value = _list_leaves(t, p, leaves)
+            if value != p:
+                lines.append("{} {} = {};".format(t.full_name, p, value))
+        self._function = self._module._kernel_that_calls(self._function.name, name, leaves, lines, self._names, self._function.module)
+        self._launch_names = tuple(p for p, _ in leaves)
+        takers = [_flattener(t, "{}: argument '{}'".format(self._name, p), self._way) for p, t in self._parameters]
+
+        def flatten(values):
+            out = []
+            for take, value in zip(takers, values):
+                take(value, out)
+            return tuple(out)
+
+        self._flatten = flatten
 
     def __call__(self, *args: Any, **kwargs: Any) -> TorchLaunch:
         if args or kwargs.keys() != self._name_set:
             self._refuse(args, kwargs)
         for p, convert in self._special:
             kwargs[p] = convert(kwargs[p])
-        return TorchLaunch(self, tuple([kwargs[p] for p in self._names]))
+        values = tuple([kwargs[p] for p in self._names])
+        return TorchLaunch(self, values if self._flatten is None else self._flatten(values))
 
     def _refuse(self, args, kwargs):
         if args:
@@ -220,13 +250,13 @@ class TorchKernel:
             _check_three(self._name, "gridSize", grid, _MOST_GROUPS)
             if len(self._ready) >= 64:
                 self._ready.clear()
-            made = self._ready[block, grid] = _slangpy._Launcher(self._function.thread_group_size(block), tuple(self._names), block, grid)
+            made = self._ready[block, grid] = _slangpy._Launcher(self._function.thread_group_size(block), self._launch_names, block, grid)
         self._last = made
         return made
 
     def _explain(self, error):
         """Returns the error of a launch, with the kernel's name in place of the generated text's."""
-        if self._way is None:
+        if self._way is None and self._flatten is None:
             return error
         return type(error)(str(error).replace(self._function.name, self._name))
 
@@ -249,7 +279,7 @@ class TorchKernel:
 
     def _launch(self, block, grid, values):
         """Runs `grid` groups of `block` threads, both of three numbers. `values` is a tuple of the arguments."""
-        TorchLaunch(self, values).launchRaw(block, grid)
+        TorchLaunch(self, values if self._flatten is None else self._flatten(values)).launchRaw(block, grid)
 
     def __repr__(self):
         return "<slangpy.TorchKernel {}>".format(self._name)
@@ -260,6 +290,79 @@ class DiffTensorView:
 
     def __init__(self, value: Any, grad: Any = None) -> None:
         self.value, self.grad = value, grad
+
+
+def _holds_view_arrays(type_, in_array=False):
+    """Returns whether the type has an array of tensors, or of structs with tensors."""
+    if type_.kind.name == "array":
+        return _holds_view_arrays(type_.element_type, True)
+    if _is_view(type_):
+        return in_array
+    return type_.kind.name == "struct" and any(_holds_view_arrays(f.type, in_array) for f in type_.fields.values())
+
+
+def _list_leaves(type_, name, leaves, in_array=False):
+    """Appends the (name, type) of each part of a variable that has arrays of tensors, and returns the parts in braces, for Slang."""
+    if _is_view(type_) or not _holds_view_arrays(type_, in_array):
+        leaves.append((name, type_))
+        return name
+    if type_.kind.name == "array":
+        parts = [_list_leaves(type_.element_type, "{}_{}".format(name, i), leaves, True) for i in range(_count_of(type_))]
+    else:
+        parts = [_list_leaves(f.type, "{}_{}".format(name, f.name), leaves, in_array) for f in type_.fields.values()]
+    return "{ " + ", ".join(parts) + " }"
+
+
+def _count_of(type_):
+    """Returns the number of elements of an array of tensors, which has no layout that would tell it: T[4] has 4."""
+    return type_.element_count or int(type_.full_name[len(type_.element_type.full_name) + 1:-1])
+
+
+def _is_view(type_):
+    return type_.kind.name != "array" and type_.full_name.startswith(("TensorView<", "DiffTensorView<"))
+
+
+def _flattener(type_, where, way, in_array=False):
+    """Returns a function (value, out) that appends the parts of an argument to `out`, in the order of _list_leaves()."""
+    if _is_view(type_) or not _holds_view_arrays(type_, in_array):
+        convert = _converter(type_, where, way)
+        return lambda value, out: out.append(value if convert is None else convert(value))
+    if type_.kind.name == "array":
+        count = _count_of(type_)
+        items = [_flattener(type_.element_type, "{}[{}]".format(where, i), way, True) for i in range(count)]
+
+        def array(value, out):
+            if not isinstance(value, (tuple, list)):
+                raise _slangpy.ArgumentTypeError("{}: expected a tuple of {} values, got {!r}".format(where, count, type(value)))
+            if len(value) != count:
+                raise _slangpy.ArgumentValueError("{}: expected {} values, got {}".format(where, count, len(value)))
+            for take, item in zip(items, value):
+                take(item, out)
+
+        return array
+    fields = {f.name: _flattener(f.type, "{}.{}".format(where, f.name), way, in_array) for f in type_.fields.values()}
+
+    def struct(value, out):
+        found = _fields_of(value, fields, type_.name, where)
+        for name, take in fields.items():
+            take(found[name], out)
+
+    return struct
+
+
+def _fields_of(value, fields, label, where):
+    """Returns the values of a struct's fields by name, from a named tuple, dict, tuple or list."""
+    names = ", ".join(fields)
+    if isinstance(value, dict) or hasattr(value, "_fields"):
+        found = value if isinstance(value, dict) else dict(zip(value._fields, value))
+        if found.keys() != fields.keys():
+            raise _slangpy.ArgumentValueError("{}: expected the fields {} of {}, got {}".format(where, names, label, ", ".join(map(str, found))))
+        return found
+    if isinstance(value, (tuple, list)):
+        if len(value) != len(fields):
+            raise _slangpy.ArgumentValueError("{}: expected {} values for the fields {} of {}, got {}".format(where, len(fields), names, label, len(value)))
+        return dict(zip(fields, value))
+    raise _slangpy.ArgumentTypeError("{}: expected a named tuple, dict or tuple for {}, got {!r}".format(where, label, type(value)))
 
 
 def _converter(type_, where, way):
@@ -290,19 +393,10 @@ def _converter(type_, where, way):
     fields = {field.name: _converter(field.type, "{}.{}".format(where, field.name), way) for field in type_.fields.values()}
     if not fields:
         return None
-    names, label = ", ".join(fields), type_.name
+    label = type_.name
 
     def struct(value):
-        if isinstance(value, dict) or hasattr(value, "_fields"):
-            found = value if isinstance(value, dict) else dict(zip(value._fields, value))
-            if found.keys() != fields.keys():
-                raise _slangpy.ArgumentValueError("{}: expected the fields {} of {}, got {}".format(where, names, label, ", ".join(map(str, found))))
-        elif isinstance(value, (tuple, list)):
-            if len(value) != len(fields):
-                raise _slangpy.ArgumentValueError("{}: expected {} values for the fields {} of {}, got {}".format(where, len(fields), names, label, len(value)))
-            found = dict(zip(fields, value))
-        else:
-            raise _slangpy.ArgumentTypeError("{}: expected a named tuple, dict or tuple for {}, got {!r}".format(where, label, type(value)))
+        found = _fields_of(value, fields, label, where)
         return {name: found[name] if convert is None else convert(found[name]) for name, convert in fields.items()}
 
     return struct

@@ -127,6 +127,34 @@ assert [places(x) for x in blocks] == [[256, 512], [256, 512], [256, 512, 768, 1
 """)
 
 
+VIEWS = """
+struct Layers { TensorView<float> weights[3]; float biases[3]; };
+struct Layer { TensorView<float> w; float b; };
+[AutoPyBindCUDA] [CudaKernel] void run_layers(Layers layers, TensorView<float> y) { y[0] = layers.weights[1][0] * layers.biases[2]; }
+[AutoPyBindCUDA] [CudaKernel] void run_each(Layer layers[2], TensorView<float> y) { y[0] = layers[0].w[0] * layers[1].b; }
+[AutoPyBindCUDA] [CudaKernel] [Differentiable] void product(DiffTensorView xs[2], DiffTensorView y) { y[0] = xs[0][0] * xs[1][0]; }
+"""
+
+
+def test_arrays_of_tensors(kernels):
+    """Arrays of tensors, and of structs with tensors, are parameters and fields, in derivatives too."""
+    kernels("VIEWS = " + repr(VIEWS) + """
+open(os.path.join(folder, "views.slang"), "w").write(VIEWS)
+v = spy.loadModule(os.path.join(folder, "views.slang"), device=d)
+run = {"blockSize": (1, 1, 1), "gridSize": (1, 1, 1)}
+for layers in (((a, b, c), (1, 2, 3)), {"weights": [a, b, c], "biases": [1.0, 2.0, 3.0]}, v.Layers(weights=(a, b, c), biases=(1, 2, 3))):
+    v.run_layers(layers=layers, y=e).launchRaw(**run)
+    assert places(blocks.pop()) == [256, 512, 768, 1024]
+v.run_each(layers=[(a, 1.0), {"w": b, "b": 2.0}], y=c).launchRaw(**run)
+v.product(xs=(a, b), y=c).launchRaw(**run)
+v.product.bwd(xs=[(a, b), (c, e)], y=(Fast((8,), at=256 * 5), Fast((8,), at=256 * 6))).launchRaw(**run)
+assert [places(x) for x in blocks] == [[256, 512, 768], [256, 512, 768], [256 * i for i in range(1, 7)]], [places(x) for x in blocks]
+raises(ValueError, "run_layers: argument 'layers'.weights: expected 3 values, got 2", v.run_layers, layers=((a, b), (1, 2, 3)), y=e)
+raises(TypeError, "argument 'layers'.weights: expected a tuple of 3 values", v.run_layers, layers=(a, (1, 2, 3)), y=e)
+raises(TypeError, "run_layers: the arguments do not fit", v.run_layers(layers=((a, b, 1.0), (1, 2, 3)), y=e).launchRaw, **run)
+""")
+
+
 def test_tensors_that_require_gradients(kernels):
     """A kernel takes the memory of a tensor that requires a gradient, as of a parameter of torch, also in structs and pairs."""
     kernels("""

@@ -361,6 +361,25 @@ raises(TypeError, "yes: argument 'b': expected a number for bool", m.yes, "true"
 """.replace("NUMBERS_IN", repr(NUMBERS_IN)))
 
 
+def test_arrays_of_tensors(host):
+    """A host function gives a kernel a struct with an array of tensors."""
+    host("""
+m = load('''struct Layers { TensorView<float> weights[2]; float by; };
+[CudaKernel] void run_layers(Layers layers, TensorView<float> y) { y[0] = layers.weights[0][0] + layers.weights[1][0] * layers.by; }
+[TorchEntryPoint] void go(TorchTensor<float> a, TorchTensor<float> b)
+{
+    Layers l;
+    l.weights[0] = a; l.weights[1] = b; l.by = 2;
+    let one = uint3(1, 1, 1);
+    __dispatch_kernel(run_layers, one, one)(l, a);
+}''', "arrays")
+x, y = TorchTensor((8,)), TorchTensor((8,))
+m.go(x, y)
+((grid, block),) = launches
+assert set(places(block)) == {x.at, y.at}, places(block)
+""")
+
+
 def test_imports_macros_and_reload(host):
     """A host function calls functions of an imported file and uses a macro from loadModule(); a change of either file is loaded."""
     host("""
