@@ -10,11 +10,12 @@ A [TorchEntryPoint] function is called as m.f(tensor, ...): see torch_entry_poin
 from __future__ import annotations
 
 import collections
+import operator
 import os
 import warnings
 
 from . import _slangpy
-from .torch_source import SourceFile
+from .torch_source import SourceError, SourceFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,10 +121,21 @@ class TorchModule:
         kernel = self._kernel(name)
         if kernel is not None:
             return kernel
-        struct = self._module.find_struct(name)
+        struct = self._module.find_struct(name) or self._exported_struct(name)
         if struct is not None:
             return collections.namedtuple(name, [str(field) for field in struct.fields])
         raise AttributeError("module '{}' has no kernel, [TorchEntryPoint] function or struct '{}'".format(os.path.basename(self._path), name))
+
+    def _exported_struct(self, name):
+        """Returns the struct with [PyExport("name")], or None."""
+        if self._source.has_exports:
+            try:
+                self._source.parse()
+            except SourceError:  # then the name is unknown, as others are
+                return None
+            if name in self._source.exports:
+                return self._module.find_struct(self._source.exports[name])
+        return None
 
     def _kernel(self, name):
         """Returns the kernel of a name, or None."""
@@ -132,11 +144,20 @@ class TorchModule:
             self._kernels[name] = None if function is None else TorchKernel(self, function, name)
         return self._kernels[name]
 
+    def _kernel_that_calls(self, called, name, parameters, lines=(), arguments=None, module=None):
+        """Returns a new kernel of these parameters, (name, type) each, which runs the lines and then the call."""
+        module = self._module if module is None else module
+        arguments = [p for p, _ in parameters] if arguments is None else arguments
+        text = "import \"{}\";\n[CudaKernel] public void {}({})\n{{\n    {}\n}}\n".format(
+            module.name, name, ", ".join("{} {}".format(t.full_name, p) for p, t in parameters),
+            "\n    ".join([*lines, "{}({});".format(called, ", ".join(arguments))]))
+        return _slangpy.Module.load_from_source(self._device, name, text, link=[module]).find_function(name)
+
     def __dir__(self):
         self._source.parse()
         named = [name for name, texts in self._source.functions.items() for text in texts
                  if text.attributes & {"TorchEntryPoint", "AutoPyBindCUDA", "CudaKernel", "CUDAKernel"}]
-        return sorted({*named, *self._source.structs, *super().__dir__()})
+        return sorted({*named, *self._source.structs, *self._source.exports, *super().__dir__()})
 
     def __repr__(self):
         return "<slangpy.TorchModule {}>".format(self._path)
@@ -150,9 +171,13 @@ class TorchKernel:
         self._module, self._function, self._way = module, function, way
         self._name = name if way is None else "{}.{}".format(name, way)
         self._derived, self._ready, self._last = {}, {}, None
-        self._parameters = [(p.name, p.type) for p in function.reflection.parameters]
+        self._parameters, self._differentiable = [(p.name, p.type) for p in function.reflection.parameters], function.reflection.differentiable
         self._names = [name for name, _ in self._parameters]
         self._name_set = set(self._names)
+        self._launch_names, self._flatten, self._special = tuple(self._names), None, []
+        if any(map(_holds_view_arrays, (t for _, t in self._parameters))):
+            self._take_views_one_by_one()
+            return
         # The parameters whose arguments must be converted.
         converters = [(p, _converter(t, "{}: argument '{}'".format(self._name, p), way)) for p, t in self._parameters]
         self._special = [(p, convert) for p, convert in converters if convert is not None]
@@ -170,24 +195,41 @@ class TorchKernel:
     def _derive(self, way):
         if self._way is not None:
             raise AttributeError("{} has no derivative of its own".format(self._name))
-        if not self._function.reflection.differentiable:
+        if not self._differentiable:
             raise AttributeError("{} has no {}: the kernel is not [Differentiable]".format(self._name, way))
         if way not in self._derived:
             name, own = "spyt_{}_{}".format(self._name, way), self._module
             # Slang allows no differentiable parameters, so the kernel of the derivative has the parameters of the kernel itself.
-            text = "import \"{}\";\n[CudaKernel] public void {}({})\n{{\n    {}_diff({})({});\n}}\n".format(
-                own._module.name, name, ", ".join("{} {}".format(t.full_name, p) for p, t in self._parameters), way, self._name,
-                ", ".join(p for p, _ in self._parameters))
-            made = _slangpy.Module.load_from_source(own._device, name, text, link=[own._module])
-            self._derived[way] = TorchKernel(own, made.find_function(name), self._name, way)
+            made = own._kernel_that_calls("{}_diff({})".format(way, self._name), name, self._parameters)
+            self._derived[way] = TorchKernel(own, made, self._name, way)
         return self._derived[way]
+
+    def _take_views_one_by_one(self):
+        """Launches, in place of a kernel that has arrays of tensors, one that has a parameter for each of them."""
+        leaves, lines, name = [], [], "spyt_{}_of_views".format(self._function.name)
+        for p, t in self._parameters:
+            value = _list_leaves(t, p, leaves)
+            if value != p:
+                lines.append("{} {} = {};".format(t.full_name, p, value))
+        self._function = self._module._kernel_that_calls(self._function.name, name, leaves, lines, self._names, self._function.module)
+        self._launch_names = tuple(p for p, _ in leaves)
+        takers = [_flattener(t, "{}: argument '{}'".format(self._name, p), self._way) for p, t in self._parameters]
+
+        def flatten(values):
+            out = []
+            for take, value in zip(takers, values):
+                take(value, out)
+            return tuple(out)
+
+        self._flatten = flatten
 
     def __call__(self, *args: Any, **kwargs: Any) -> TorchLaunch:
         if args or kwargs.keys() != self._name_set:
             self._refuse(args, kwargs)
         for p, convert in self._special:
             kwargs[p] = convert(kwargs[p])
-        return TorchLaunch(self, tuple([kwargs[p] for p in self._names]))
+        values = tuple([kwargs[p] for p in self._names])
+        return TorchLaunch(self, values if self._flatten is None else self._flatten(values))
 
     def _refuse(self, args, kwargs):
         if args:
@@ -208,22 +250,36 @@ class TorchKernel:
             _check_three(self._name, "gridSize", grid, _MOST_GROUPS)
             if len(self._ready) >= 64:
                 self._ready.clear()
-            made = self._ready[block, grid] = _slangpy._Launcher(self._function.thread_group_size(block), tuple(self._names), block, grid)
+            made = self._ready[block, grid] = _slangpy._Launcher(self._function.thread_group_size(block), self._launch_names, block, grid)
         self._last = made
         return made
 
     def _explain(self, error):
         """Returns the error of a launch, with the kernel's name in place of the generated text's."""
-        if self._way is None:
+        if self._way is None and self._flatten is None:
             return error
         return type(error)(str(error).replace(self._function.name, self._name))
+
+    @staticmethod
+    def _without_gradients(values):
+        """Returns the arguments of a launch with tensors that take no part in torch's graph, and share the memory of those that do."""
+        def plain(value):
+            if getattr(value, "requires_grad", False) is True and hasattr(value, "detach"):
+                return value.detach()
+            if isinstance(value, _slangpy.DiffPair):
+                return _slangpy.DiffPair(plain(value.primal), plain(value.grad), True)
+            if isinstance(value, dict):
+                return {name: plain(v) for name, v in value.items()}
+            return [plain(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+        return tuple(map(plain, values))
 
     def _never_launched(self):
         warnings.warn("{}(...) was never launched: call launchRaw(blockSize=..., gridSize=...) on it".format(self._name), stacklevel=2)
 
     def _launch(self, block, grid, values):
         """Runs `grid` groups of `block` threads, both of three numbers. `values` is a tuple of the arguments."""
-        TorchLaunch(self, values).launchRaw(block, grid)
+        TorchLaunch(self, values if self._flatten is None else self._flatten(values)).launchRaw(block, grid)
 
     def __repr__(self):
         return "<slangpy.TorchKernel {}>".format(self._name)
@@ -234,6 +290,79 @@ class DiffTensorView:
 
     def __init__(self, value: Any, grad: Any = None) -> None:
         self.value, self.grad = value, grad
+
+
+def _holds_view_arrays(type_, in_array=False):
+    """Returns whether the type has an array of tensors, or of structs with tensors."""
+    if type_.kind.name == "array":
+        return _holds_view_arrays(type_.element_type, True)
+    if _is_view(type_):
+        return in_array
+    return type_.kind.name == "struct" and any(_holds_view_arrays(f.type, in_array) for f in type_.fields.values())
+
+
+def _list_leaves(type_, name, leaves, in_array=False):
+    """Appends the (name, type) of each part of a variable that has arrays of tensors, and returns the parts in braces, for Slang."""
+    if _is_view(type_) or not _holds_view_arrays(type_, in_array):
+        leaves.append((name, type_))
+        return name
+    if type_.kind.name == "array":
+        parts = [_list_leaves(type_.element_type, "{}_{}".format(name, i), leaves, True) for i in range(_count_of(type_))]
+    else:
+        parts = [_list_leaves(f.type, "{}_{}".format(name, f.name), leaves, in_array) for f in type_.fields.values()]
+    return "{ " + ", ".join(parts) + " }"
+
+
+def _count_of(type_):
+    """Returns the number of elements of an array of tensors, which has no layout that would tell it: T[4] has 4."""
+    return type_.element_count or int(type_.full_name[len(type_.element_type.full_name) + 1:-1])
+
+
+def _is_view(type_):
+    return type_.kind.name != "array" and type_.full_name.startswith(("TensorView<", "DiffTensorView<"))
+
+
+def _flattener(type_, where, way, in_array=False):
+    """Returns a function (value, out) that appends the parts of an argument to `out`, in the order of _list_leaves()."""
+    if _is_view(type_) or not _holds_view_arrays(type_, in_array):
+        convert = _converter(type_, where, way)
+        return lambda value, out: out.append(value if convert is None else convert(value))
+    if type_.kind.name == "array":
+        count = _count_of(type_)
+        items = [_flattener(type_.element_type, "{}[{}]".format(where, i), way, True) for i in range(count)]
+
+        def array(value, out):
+            if not isinstance(value, (tuple, list)):
+                raise _slangpy.ArgumentTypeError("{}: expected a tuple of {} values, got {!r}".format(where, count, type(value)))
+            if len(value) != count:
+                raise _slangpy.ArgumentValueError("{}: expected {} values, got {}".format(where, count, len(value)))
+            for take, item in zip(items, value):
+                take(item, out)
+
+        return array
+    fields = {f.name: _flattener(f.type, "{}.{}".format(where, f.name), way, in_array) for f in type_.fields.values()}
+
+    def struct(value, out):
+        found = _fields_of(value, fields, type_.name, where)
+        for name, take in fields.items():
+            take(found[name], out)
+
+    return struct
+
+
+def _fields_of(value, fields, label, where):
+    """Returns the values of a struct's fields by name, from a named tuple, dict, tuple or list."""
+    names = ", ".join(fields)
+    if isinstance(value, dict) or hasattr(value, "_fields"):
+        found = value if isinstance(value, dict) else dict(zip(value._fields, value))
+        if found.keys() != fields.keys():
+            raise _slangpy.ArgumentValueError("{}: expected the fields {} of {}, got {}".format(where, names, label, ", ".join(map(str, found))))
+        return found
+    if isinstance(value, (tuple, list)):
+        if len(value) != len(fields):
+            raise _slangpy.ArgumentValueError("{}: expected {} values for the fields {} of {}, got {}".format(where, len(fields), names, label, len(value)))
+        return dict(zip(fields, value))
+    raise _slangpy.ArgumentTypeError("{}: expected a named tuple, dict or tuple for {}, got {!r}".format(where, label, type(value)))
 
 
 def _converter(type_, where, way):
@@ -247,7 +376,7 @@ def _converter(type_, where, way):
                 value = (value.value, value.grad) if value.grad is not None else value.value
             if isinstance(value, (tuple, list)):
                 if len(value) != 2:
-                    raise ValueError("{}: expected (value, gradient) for {}, got {} items".format(where, name, len(value)))
+                    raise _slangpy.ArgumentValueError("{}: expected (value, gradient) for {}, got {} items".format(where, name, len(value)))
                 grad = value[1]
                 # torch gives the gradient of a sum as one number with strides of 0. Each thread would read what other threads have set to
                 # zero there, so the kernel gets a copy with memory for each element.
@@ -255,7 +384,7 @@ def _converter(type_, where, way):
                     grad = grad.contiguous()
                 return _slangpy.DiffPair(value[0], grad, True)
             if way is not None:
-                raise TypeError("{}: expected (value, gradient) for {}, got {!r}".format(where, name, type(value)))
+                raise _slangpy.ArgumentTypeError("{}: expected (value, gradient) for {}, got {!r}".format(where, name, type(value)))
             return value
 
         return pair
@@ -264,29 +393,23 @@ def _converter(type_, where, way):
     fields = {field.name: _converter(field.type, "{}.{}".format(where, field.name), way) for field in type_.fields.values()}
     if not fields:
         return None
-    names, label = ", ".join(fields), type_.name
+    label = type_.name
 
     def struct(value):
-        if isinstance(value, dict) or hasattr(value, "_fields"):
-            found = value if isinstance(value, dict) else dict(zip(value._fields, value))
-            if found.keys() != fields.keys():
-                raise ValueError("{}: expected the fields {} of {}, got {}".format(where, names, label, ", ".join(map(str, found))))
-        elif isinstance(value, (tuple, list)):
-            if len(value) != len(fields):
-                raise ValueError("{}: expected {} values for the fields {} of {}, got {}".format(where, len(fields), names, label, len(value)))
-            found = dict(zip(fields, value))
-        else:
-            raise TypeError("{}: expected a named tuple, dict or tuple for {}, got {!r}".format(where, label, type(value)))
+        found = _fields_of(value, fields, label, where)
         return {name: found[name] if convert is None else convert(found[name]) for name, convert in fields.items()}
 
     return struct
 
 
 def _three(name, value, what):
-    """Returns a tuple of 3 ints."""
-    if not isinstance(value, (tuple, list)) or len(value) != 3 or not all(isinstance(n, int) and not isinstance(n, bool) for n in value):
-        raise ValueError("{}: {}: expected a tuple of 3 ints, got {!r}".format(name, what, value))
-    return tuple(value)
+    """Returns a tuple of 3 ints. Its items may be of any class with __index__, such as NumPy's integers and torch's tensors of one int."""
+    if not isinstance(value, (tuple, list)) or len(value) != 3 or any(isinstance(n, bool) for n in value):
+        raise _slangpy.ArgumentValueError("{}: {}: expected a tuple of 3 ints, got {!r}".format(name, what, value))
+    try:
+        return tuple(map(operator.index, value))
+    except TypeError:
+        raise _slangpy.ArgumentValueError("{}: {}: expected a tuple of 3 ints, got {!r}".format(name, what, value)) from None
 
 
 # CUDA's limits for a launch.
@@ -295,11 +418,11 @@ _MOST_THREADS, _MOST_GROUPS = (1024, 1024, 64), ((1 << 31) - 1, 65535, 65535)
 
 def _check_three(name, what, value, most=None, product=None):
     if min(value) < 1:
-        raise ValueError("{}: {}: expected numbers above 0, got {!r}".format(name, what, tuple(value)))
+        raise _slangpy.ArgumentValueError("{}: {}: expected numbers above 0, got {!r}".format(name, what, tuple(value)))
     if product and value[0] * value[1] * value[2] > product:
-        raise ValueError("{}: {}: expected at most {} threads, got {}".format(name, what, product, tuple(value)))
+        raise _slangpy.ArgumentValueError("{}: {}: expected at most {} threads, got {}".format(name, what, product, tuple(value)))
     if most and any(v > m for v, m in zip(value, most)):
-        raise ValueError("{}: {}: expected at most {}, got {}".format(name, what, most, tuple(value)))
+        raise _slangpy.ArgumentValueError("{}: {}: expected at most {}, got {}".format(name, what, most, tuple(value)))
 
 
 class TorchLaunch(_slangpy._Launch):

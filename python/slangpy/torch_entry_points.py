@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import math
+import operator
 import re
 
 from . import _slangpy
@@ -237,43 +238,55 @@ class Host:
         kernel._launch(tuple(threads), tuple(blocks), tuple(arguments))
 
 
+def _number(type_, value, where):
+    """Returns a number for a scalar parameter as an int or a float. NumPy's numbers and torch's tensors of one number are numbers, too."""
+    if isinstance(value, (int, float)):
+        if isinstance(value, int) or type_.name in _FLOATS:
+            return +value  # an int for a bool
+    elif hasattr(value, "__float__" if type_.name in _FLOATS else "__index__"):
+        try:
+            return float(value) if type_.name in _FLOATS else operator.index(value)
+        except (TypeError, ValueError, RuntimeError):  # an array of several numbers, or a tensor of floats for an integer
+            pass
+    raise _slangpy.ArgumentTypeError("{}: expected a number for {}, got {!r}".format(where, type_.name, value))
+
+
 def _take(type_, value, where, host):
     """Returns a value of Python as a parameter of a host function."""
     if type_.kind == "tensor":
         torch = __import__("sys").modules.get("torch")
         if torch is None or not isinstance(value, torch.Tensor):
-            raise TypeError("{}: expected a torch tensor for {}, got {!r}".format(where, type_.name, type(value)))
+            raise _slangpy.ArgumentTypeError("{}: expected a torch tensor for {}, got {!r}".format(where, type_.name, type(value)))
         wanted = _dtype(type_.element, torch)
         if value.dtype != wanted:
-            raise TypeError("{}: expected a tensor of {} for {}, got one of {}".format(where, wanted, type_.name, value.dtype))
+            raise _slangpy.ArgumentTypeError("{}: expected a tensor of {} for {}, got one of {}".format(where, wanted, type_.name, value.dtype))
         if str(value.device) != host.device:
             if value.device.type == "cpu":
                 return host.borrowed(value)
-            raise ValueError("{}: expected a tensor on {}, which is the module's GPU, got one on {}".format(where, host.device, value.device))
+            raise _slangpy.ArgumentValueError("{}: expected a tensor on {}, which is the module's GPU, got one on {}".format(where, host.device, value.device))
         return value.detach() if value.requires_grad else value
     if type_.kind == "scalar":
-        if type_.name == "bool" and isinstance(value, (bool, int)):
+        if type_.name == "bool" and hasattr(value, "__bool__"):
             return bool(value)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or (isinstance(value, float) and type_.name not in _FLOATS):
-            raise TypeError("{}: expected a number for {}, got {!r}".format(where, type_.name, value))
+        value = _number(type_, value, where)
         made = _RUNTIME["_to_" + type_.name](value)
         if isinstance(value, int) and type_.name not in _FLOATS and made != value:
-            raise ValueError("{}: {} is out of range for {}".format(where, value, type_.name))
+            raise _slangpy.ArgumentValueError("{}: {} is out of range for {}".format(where, value, type_.name))
         return made
     items = value
     if type_.kind == "struct":
         names = [name for name, _ in type_.fields]
         if isinstance(value, dict):
             if sorted(value) != sorted(names):
-                raise ValueError("{}: expected the fields {} of {}, got {}".format(where, ", ".join(names), type_.name, ", ".join(map(str, value))))
+                raise _slangpy.ArgumentValueError("{}: expected the fields {} of {}, got {}".format(where, ", ".join(names), type_.name, ", ".join(map(str, value))))
             items = [value[name] for name in names]
         count = len(names)
     else:
         count = type_.count
     if isinstance(items, (str, bytes)) or not hasattr(items, "__len__") or not hasattr(items, "__getitem__"):
-        raise TypeError("{}: expected a tuple of {} values for {}, got {!r}".format(where, count, type_.name, type(value)))
+        raise _slangpy.ArgumentTypeError("{}: expected a tuple of {} values for {}, got {!r}".format(where, count, type_.name, type(value)))
     if len(items) != count:
-        raise ValueError("{}: expected {} values for {}, got {}".format(where, count, type_.name, len(items)))
+        raise _slangpy.ArgumentValueError("{}: expected {} values for {}, got {}".format(where, count, type_.name, len(items)))
     if type_.kind == "struct":
         return {name: _take(t, items[i], "{}.{}'".format(where[:-1], name), host) for i, (name, t) in enumerate(type_.fields)}
     return [_take(type_.element, items[i], "{}[{}]'".format(where[:-1], i), host) for i in range(count)]

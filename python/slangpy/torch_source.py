@@ -223,11 +223,12 @@ class SourceFile:
     def __init__(self, path: str, macros: Mapping[str, str], folders: Sequence[str]) -> None:
         self.path, self.folders, self.macros = os.path.abspath(path), list(folders), macros
         self.files: dict[str, int] = {}  # all files that the text consists of, and the times of their last changes
-        self.has_entry_points, self._parsed = False, False
+        self.has_entry_points, self.has_exports, self._parsed = False, False, False
         self.functions: dict[str, list[FunctionText]] = {}
         self.structs: dict[str, list[tuple[str, list[Token]]]] = {}
         self.aliases: dict[str, list[Token]] = {}
         self.constants: dict[str, tuple[list[Token], list[Token]]] = {}
+        self.exports: dict[str, str] = {}  # structs by their names in Python, which [PyExport("name")] gives
         self._find_files(self.path)
 
     def _find_files(self, path):
@@ -238,6 +239,7 @@ class SourceFile:
         with open(path, encoding="utf-8", errors="replace") as f:
             text = f.read()
         self.has_entry_points = self.has_entry_points or "TorchEntryPoint" in text
+        self.has_exports = self.has_exports or "PyExport" in text
         reader = _Preprocessor({}, self.folders)
         for name in _IMPORT.findall(text):
             found = reader.find_module(name, path)
@@ -245,7 +247,7 @@ class SourceFile:
                 self._find_files(found)
 
     def parse(self) -> None:
-        """Fills `functions`, `structs`, `aliases` and `constants`, once. Raises a SourceError for a text that is not understood."""
+        """Fills `functions`, `structs`, `aliases`, `constants` and `exports`, once. Raises a SourceError for a text that is not understood."""
         if not self._parsed:
             self._parsed = True
             try:
@@ -270,12 +272,15 @@ class SourceFile:
             self._load(found, reader.loaded)
 
     def _scan(self, words, i, reader, path):
-        attributes = []
+        attributes, exported = [], None
         while words[i].kind != "end" and words[i].text != "}":
             text = words[i].text
             if text == "[":
                 end = _close(words, i)
                 attributes += [w.text for w in words[i + 1:end] if w.kind == "name"]
+                for at in range(i + 1, end - 1):
+                    if words[at].text == "PyExport":  # PyExport("name")
+                        exported = words[at + 2].text.strip('"')
                 i = end + 1
             elif text in ("import", "__include", "implementing", "module"):
                 end = self._find(words, i, ";")
@@ -285,6 +290,9 @@ class SourceFile:
             elif text == "namespace":
                 i = self._scan(words, self._find(words, i, "{") + 1, reader, path) + 1
             elif text == "struct":
+                if exported:
+                    self.exports[exported] = words[i + 1].text
+                attributes, exported = [], None
                 i = self._struct(words, i)
             elif text in ("typealias", "typedef", "using"):
                 i = self._alias(words, i)

@@ -88,6 +88,104 @@ raises(TypeError, "expected a named tuple, dict or tuple for Mesh", m.process, m
 """)
 
 
+EXPORTS = """
+[PyExport("Points")] struct VertexData { TensorView<float> points; float size; };
+struct Other { int n; };
+[AutoPyBindCUDA] [CudaKernel] void enlarge(VertexData data) { data.points[cudaThreadIdx().x] *= data.size; }
+"""
+
+
+def test_structs_by_their_names_in_python(kernels):
+    """[PyExport("name")] gives a struct another name in Python, which dir() tells."""
+    kernels("EXPORTS = " + repr(EXPORTS) + """
+open(os.path.join(folder, "exports.slang"), "w").write(EXPORTS)
+e = spy.loadModule(os.path.join(folder, "exports.slang"), device=d)
+assert e.Points._fields == e.VertexData._fields == ("points", "size") and e.Points.__name__ == "Points" and "Points" in dir(e)
+e.enlarge(data=e.Points(points=a, size=2.0)).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+assert places(blocks.pop()) == [256]
+assert not hasattr(e, "Vertices") and not hasattr(m, "Points")
+""")
+
+
+BUILT_IN = """
+struct World { float dt; };
+[AutoPyBindCUDA] [CudaKernel] void step(World world, TensorView<float> x, TensorView<float> y) { y[cudaThreadIdx().x] = step(world.dt, x[cudaThreadIdx().x]); }
+[AutoPyBindCUDA] [CudaKernel] [Differentiable] void lerp(DiffTensorView x, DiffTensorView y) { y[cudaThreadIdx().x] = lerp(x[cudaThreadIdx().x], 2.0, 0.5); }
+"""
+
+
+def test_kernels_with_names_of_slangs_own_functions(kernels):
+    """A kernel may have the name of a function that is Slang's own, also in its derivative."""
+    kernels("BUILT_IN = " + repr(BUILT_IN) + """
+open(os.path.join(folder, "built_in.slang"), "w").write(BUILT_IN)
+e = spy.loadModule(os.path.join(folder, "built_in.slang"), device=d)
+run = {"blockSize": (8, 1, 1), "gridSize": (1, 1, 1)}
+e.step(world=e.World(dt=0.5), x=a, y=b).launchRaw(**run)
+e.lerp(x=a, y=b).launchRaw(**run)
+e.lerp.bwd(x=(a, b), y=(c, e_ := Fast((8,), at=256 * 5))).launchRaw(**run)
+assert [places(x) for x in blocks] == [[256, 512], [256, 512], [256, 512, 768, 1280]]
+""")
+
+
+VIEWS = """
+struct Layers { TensorView<float> weights[3]; float biases[3]; };
+struct Layer { TensorView<float> w; float b; };
+[AutoPyBindCUDA] [CudaKernel] void run_layers(Layers layers, TensorView<float> y) { y[0] = layers.weights[1][0] * layers.biases[2]; }
+[AutoPyBindCUDA] [CudaKernel] void run_each(Layer layers[2], TensorView<float> y) { y[0] = layers[0].w[0] * layers[1].b; }
+[AutoPyBindCUDA] [CudaKernel] [Differentiable] void product(DiffTensorView xs[2], DiffTensorView y) { y[0] = xs[0][0] * xs[1][0]; }
+"""
+
+
+def test_arrays_of_tensors(kernels):
+    """Arrays of tensors, and of structs with tensors, are parameters and fields, in derivatives too."""
+    kernels("VIEWS = " + repr(VIEWS) + """
+open(os.path.join(folder, "views.slang"), "w").write(VIEWS)
+v = spy.loadModule(os.path.join(folder, "views.slang"), device=d)
+run = {"blockSize": (1, 1, 1), "gridSize": (1, 1, 1)}
+for layers in (((a, b, c), (1, 2, 3)), {"weights": [a, b, c], "biases": [1.0, 2.0, 3.0]}, v.Layers(weights=(a, b, c), biases=(1, 2, 3))):
+    v.run_layers(layers=layers, y=e).launchRaw(**run)
+    assert places(blocks.pop()) == [256, 512, 768, 1024]
+v.run_each(layers=[(a, 1.0), {"w": b, "b": 2.0}], y=c).launchRaw(**run)
+v.product(xs=(a, b), y=c).launchRaw(**run)
+v.product.bwd(xs=[(a, b), (c, e)], y=(Fast((8,), at=256 * 5), Fast((8,), at=256 * 6))).launchRaw(**run)
+assert [places(x) for x in blocks] == [[256, 512, 768], [256, 512, 768], [256 * i for i in range(1, 7)]], [places(x) for x in blocks]
+raises(ValueError, "run_layers: argument 'layers'.weights: expected 3 values, got 2", v.run_layers, layers=((a, b), (1, 2, 3)), y=e)
+raises(TypeError, "argument 'layers'.weights: expected a tuple of 3 values", v.run_layers, layers=(a, (1, 2, 3)), y=e)
+raises(TypeError, "run_layers: the arguments do not fit", v.run_layers(layers=((a, b, 1.0), (1, 2, 3)), y=e).launchRaw, **run)
+""")
+
+
+def test_tensors_that_require_gradients(kernels):
+    """A kernel takes the memory of a tensor that requires a gradient, as of a parameter of torch, also in structs and pairs."""
+    kernels("""
+class Wanting(Fast):
+    requires_grad = property(lambda self: not getattr(self, "plain", False))
+    def detach(self):
+        detached = Wanting(self.shape, self.dtype, at=self.at)
+        detached.plain = True
+        return detached
+p, i = Wanting((8,), at=2048), Fast((8,), dtype=(0, 32, 1), at=4096)
+m.twice(input=p, output=b).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+m.square.bwd(input=(p, b), output=(c, e)).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+m.process(mesh=(p, i), by=2.0).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+assert [places(x) for x in blocks] == [[512, 2048], [512, 768, 1024, 2048], [2048, 4096]], [places(x) for x in blocks]
+""")
+
+
+def test_sizes_of_other_classes(kernels):
+    """The sizes of a launch may be of any class with __index__."""
+    kernels("""
+import numpy as np
+class One:
+    __index__ = lambda self: 1
+m.twice(input=a, output=b).launchRaw(blockSize=tuple(np.array([8, 1, 1])), gridSize=[np.int64(2), One(), 1])
+m.twice(input=a, output=b).launchTotal((np.int32(8), 1, 1), (4, 1, 1))
+assert [places(x) for x in blocks] == [[256, 512]] * 2
+raises(ValueError, "blockSize: expected a tuple of 3 ints", m.twice(input=a, output=b).launchRaw, blockSize=(np.float32(8), 1, 1), gridSize=(1, 1, 1))
+raises(ValueError, "blockSize: expected numbers above 0", m.twice(input=a, output=b).launchRaw, blockSize=(np.int32(0), 1, 1), gridSize=(1, 1, 1))
+""")
+
+
 def test_misuse_teaches(kernels):
     """Kernels take only keywords and tuples of 3 ints, and a kernel that is never launched gives a warning. (Feature U1.)"""
     kernels("""

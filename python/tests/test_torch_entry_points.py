@@ -330,6 +330,56 @@ assert {"square_fwd", "more", "scale", "Pair"} <= set(dir(m))
 """)
 
 
+NUMBERS_IN = '''
+[TorchEntryPoint] int whole(int n) { return n; }
+[TorchEntryPoint] float real(float x) { return x; }
+[TorchEntryPoint] bool yes(bool b) { return b; }
+'''
+
+
+def test_numbers_of_other_classes(host):
+    """NumPy's numbers, and objects with __index__ or __float__ such as torch's tensors of one number, are numbers; a number with a fraction is
+    none for an int."""
+    host("""
+m = load(NUMBERS_IN, "numbers_in")
+class Four:
+    __index__ = lambda self: 4
+    __float__ = lambda self: 4.5
+class Many:
+    def __index__(self):
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    def __float__(self):
+        raise RuntimeError("a Tensor with 3 elements cannot be converted to Scalar")
+assert [m.whole(n) for n in (np.int32(7), np.uint8(9), Four(), True)] == [7, 9, 4, 1] and type(m.whole(True)) is int
+assert [m.real(x) for x in (np.float32(0.5), np.int64(2), Four(), False)] == [0.5, 2.0, 4.5, 0.0]
+assert [m.yes(b) for b in (np.bool_(True), 0, 1.5)] == [True, False, True]
+for bad in (2.5, np.float32(2), "2", None, [1], Many()):
+    raises(TypeError, "whole: argument 'n': expected a number for int", m.whole, bad)
+for bad in ("2", None, [1.0], Many()):
+    raises(TypeError, "real: argument 'x': expected a number for float", m.real, bad)
+raises(TypeError, "yes: argument 'b': expected a number for bool", m.yes, "true")
+""".replace("NUMBERS_IN", repr(NUMBERS_IN)))
+
+
+def test_arrays_of_tensors(host):
+    """A host function gives a kernel a struct with an array of tensors."""
+    host("""
+m = load('''struct Layers { TensorView<float> weights[2]; float by; };
+[CudaKernel] void run_layers(Layers layers, TensorView<float> y) { y[0] = layers.weights[0][0] + layers.weights[1][0] * layers.by; }
+[TorchEntryPoint] void go(TorchTensor<float> a, TorchTensor<float> b)
+{
+    Layers l;
+    l.weights[0] = a; l.weights[1] = b; l.by = 2;
+    let one = uint3(1, 1, 1);
+    __dispatch_kernel(run_layers, one, one)(l, a);
+}''', "arrays")
+x, y = TorchTensor((8,)), TorchTensor((8,))
+m.go(x, y)
+((grid, block),) = launches
+assert set(places(block)) == {x.at, y.at}, places(block)
+""")
+
+
 def test_imports_macros_and_reload(host):
     """A host function calls functions of an imported file and uses a macro from loadModule(); a change of either file is loaded."""
     host("""

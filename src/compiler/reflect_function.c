@@ -160,6 +160,19 @@ static void spyi_sl_mark_built_in(spyi_unit *unit, spyi_sl_live *live, spyi_sl_f
     for (uint32_t i = 0; i < out->count && !any; ++i) out->items[i].built_in = false;
 }
 
+// Removes Slang's own overloads beside a user's one CUDA kernel of the name, such as a kernel `step`: a launch
+// means the kernel.
+static void spyi_sl_keep_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name, spyi_overloads *out) {
+    uint32_t users = 0, kept = 0;
+    for (uint32_t i = 0; i < out->count; ++i) users += !out->items[i].built_in;
+    if (users != 1 || out->count == 1 || !spyi_sl_is_cuda_kernel(unit, live, name)) return;
+    for (uint32_t i = 0; i < out->count; ++i) {
+        if (out->items[i].built_in) spyi_signature_free(&out->items[i]);
+        else out->items[kept++] = out->items[i];
+    }
+    out->count = kept;
+}
+
 typedef struct spyi_sl_finding_function {
     const char *name;
     spyi_overloads *out;
@@ -175,7 +188,10 @@ static void spyi_sl_ask_function(spyi_unit *unit, spyi_sl_live *live, void *cont
     for (uint32_t i = 0; i < count && out->items; ++i)
         spyi_sl_to_signature(unit, live, spyi_sl_overload(unit, found, i), f->name, constructed, false,
                              &out->items[out->count++]);
-    if (count > 1 && out->items && !constructed) spyi_sl_mark_built_in(unit, live, found, out);
+    if (count > 1 && out->items && !constructed) {
+        spyi_sl_mark_built_in(unit, live, found, out);
+        spyi_sl_keep_kernel(unit, live, f->name, out);
+    }
     for (uint32_t i = 0; i < out->count; ++i)
         for (uint32_t p = 0; p < out->items[i].param_count; ++p)
             out->takes_pairs = out->takes_pairs || spyi_type_holds_pair(out->items[i].params[p].type) ||

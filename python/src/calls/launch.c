@@ -141,12 +141,18 @@ static PyObject *spyp_launch_raw(PyObject *self, PyObject *const *args, Py_ssize
     int status = -1;
     if (made && Py_TYPE(made) == spyp_launcher_type && PyTuple_Size(values) == PyTuple_Size(((spyp_launcher *)(void *)made)->names)) {
         status = spyp_launch_run((const spyp_launcher *)(const void *)made, values);
+        if (status < 0 && PyErr_ExceptionMatches(spyp.wants_gradient)) {
+            // A kernel takes the memory of a tensor that requires a gradient, such as a parameter, as it is.
+            PyErr_Clear();
+            spyp_replace(&values, PyObject_CallMethod(launch->kernel, "_without_gradients", "(O)", values));
+            status = values ? spyp_launch_run((const spyp_launcher *)(const void *)made, values) : -1;
+        }
         if (status < 0) (void)spyp_launch_explain(launch->kernel);
     } else if (made) {
         PyErr_SetString(PyExc_TypeError, "launchRaw: expected the arguments of its kernel");
     }
     Py_XDECREF(made);
-    Py_DECREF(values);
+    Py_XDECREF(values);
     if (status < 0) return NULL;
     Py_RETURN_NONE;
 }
