@@ -176,7 +176,9 @@ static void run_beside(calls *c, const char *item, int (*raw)(raw_cuda *, size_t
     char name[NAME_BYTES];
     if (w->raw == NULL) return;
     beside_name(item, name);
-    if (!prepare_outputs(c, true, name, chain) ||
+    const bool ready = prepare_outputs(c, true, name, chain);
+    bench_await_core();
+    if (!ready ||
         !raw_good(&w->out, name, raw_time(w->raw, raw, count, &issue, &total)) ||
         !check_outputs(c, true, name, chain, 2, sum, outputs))
         w->raw = NULL;
@@ -195,6 +197,7 @@ static void measure_calls(calls *c, const call_work *k) {
         if (!prepare_outputs(c, false, k->item, chain)) break;
         before = spy_get_device_stats(w->device);
         const uint64_t allocations_before = (uint64_t)allocations_made, mallocs_before = mallocs;
+        bench_await_core();
         const double start = bench_now_ns();
         k->issue(c, count);
         const double issued = bench_now_ns();
@@ -299,6 +302,7 @@ enum { TRIPS = 20 }; // of a block
 
 // A block of trips, each timed. False, and `name` failed, if one went wrong.
 static bool run_trips(calls *c, const char *name, bool (*one)(calls *, size_t), size_t first, double *us) {
+    bench_await_core();
     for (size_t i = first; i < first + TRIPS; ++i) {
         const double start = bench_now_ns();
         const bool right = one(c, i);

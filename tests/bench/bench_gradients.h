@@ -142,6 +142,7 @@ static void measure_backward_calls(world *w, const backward_work *k) {
         for (int b = 0; b < 2; ++b) {
             const uint64_t had = (uint64_t)allocations_made;
             before = spy_get_device_stats(w->device);
+            bench_await_core();
             const double start = bench_now_ns();
             for (size_t i = 0; i < count; ++i)
                 failures += (b ? spy_call_backward(function, args) : spy_call(function, args)) != SPY_OK;

@@ -448,6 +448,7 @@ static bool measure_many(raw *r, const buffer *host, const buffer *device, uint3
     const char *item = chain ? "raw_chain" : "raw_rotating";
     for (int round = -1; round < ROUNDS; ++round) { // -1 warms up
         if (!prepare_tiny(r, host, device)) return false;
+        bench_await_core();
         const double start = bench_now_ns();
         if (!begin(r)) return false;
         vkCmdBindPipeline(r->cmd, VK_PIPELINE_BIND_POINT_COMPUTE, r->add);
@@ -620,6 +621,7 @@ static bool measure_issues(raw *r, const buffer *host, const buffer *device, uin
         for (int kind = 0; good && kind < ISSUE_KINDS; ++kind) {
             r->cmd = own;
             if (!prepare_tiny(r, host, device)) return false;
+            bench_await_core();
             const double start = bench_now_ns();
             good = issue(r, &s, device, count, (issue_kind)kind);
             const double end = bench_now_ns();
@@ -643,6 +645,7 @@ static bool measure_round_trip(raw *r, const buffer *host, uint32_t count, bool 
     for (uint32_t i = 0; good && i < count; ++i) {
         tiny(host, 0)[0] = (float)i;
         tiny(host, 2)[0] = -77;
+        if (i % 20 == 0) bench_await_core();
         const double start = bench_now_ns();
         good = begin(r);
         if (!good) break;

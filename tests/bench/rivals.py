@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from settle import settle
+from settle import await_core, settle
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 POISON = 77
@@ -251,6 +251,7 @@ def run_torch(quick):
         issue, whole = [], []
         for i in range(7):
             torch.cuda.synchronize()
+            await_core()
             start = time.perf_counter()
             function()
             issued = time.perf_counter()
@@ -302,7 +303,9 @@ def run_torch(quick):
 
     def round_trip(item):
         p, q, samples = torch.ones(1, device=gpu), torch.full((1,), 2.0, device=gpu), []
-        for _ in range(220):
+        for i in range(220):
+            if i % 20 == 0:
+                await_core()
             start = time.perf_counter()
             value = (p + q).item()
             samples.append((time.perf_counter() - start) * 1e6)
@@ -312,7 +315,9 @@ def run_torch(quick):
 
     def call_wait(item):
         samples = []
-        for _ in range(220):
+        for i in range(220):
+            if i % 20 == 0:
+                await_core()
             start = time.perf_counter()
             torch.add(s, t, out=outs[0])
             torch.cuda.synchronize()
@@ -536,6 +541,7 @@ def run_slangpy(quick):
         issue, whole = [], []
         for i in range(4):
             device.wait()
+            await_core()
             start = time.perf_counter()
             function()
             issued = time.perf_counter()
@@ -595,6 +601,8 @@ def run_slangpy(quick):
         samples = []
         warm(lambda: module.add(a, b, _result=c))
         for i in range(trips + 20):
+            if i % 20 == 0:
+                await_core()
             start = time.perf_counter()
             value = module.add(float(i), 2.0)
             samples.append((time.perf_counter() - start) * 1e6)
@@ -605,7 +613,9 @@ def run_slangpy(quick):
     def call_wait(item):
         samples = []
         warm(lambda: module.add(a, b, _result=c))
-        for _ in range(trips + 20):
+        for i in range(trips + 20):
+            if i % 20 == 0:
+                await_core()
             start = time.perf_counter()
             module.add(ins[0], ins[1], _result=outs[1])
             device.wait()
@@ -626,6 +636,7 @@ def run_slangpy(quick):
         o = torch.full((FLOATS,), float(POISON), device="cuda")
         for i in range(7):
             torch.cuda.synchronize()
+            await_core()
             start = time.perf_counter()
             for _ in range(count):
                 add(p, q, _result=o)
