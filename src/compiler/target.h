@@ -218,6 +218,11 @@ SPYI_FN bool spyi_code_order_saved_text(char *body);
 // Slang's prelude and are not read.
 SPYI_FN bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude);
 
+// >>target_cuda_matrices.c
+
+// Repairs the matrices that kernels pass to [CudaKernel] functions, in place.
+SPYI_FN void spyi_code_order_matrices_text(char *body);
+
 // >>target_cuda_layout.c
 
 // These functions are the members size, is_moved, field and param of CUDA's spyi_code_target.

@@ -69,6 +69,7 @@ static void spyi_cuda_mend(spyi_code *code, spyi_code_faults *faults) {
     char *text = (char *)code->data;
     code->prelude_size = spyi_code_prelude(code);
     text[code->size++] = 0;
+    spyi_code_order_matrices_text(text + code->prelude_size);
     faults->saved = !spyi_code_order_saved_text(text + code->prelude_size);
     faults->additions = !spyi_code_add_elements_text(&text, &code->size, code->prelude_size);
     code->data = text;

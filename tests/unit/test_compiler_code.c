@@ -123,6 +123,56 @@ static void test_cuda_source(void **state) {
     test_close(&t);
 }
 
+// A kernel passes a matrix to a [CudaKernel] function as a struct of its numbers, row by row, and the function
+// reads them in the same order, whatever Slang's text says.
+static void test_cuda_matrices(void **state) {
+    (void)state;
+    test_library();
+    test_env t;
+    test_open(&t, SPYI_TARGET_CUDA, NULL, NULL);
+    spyi_unit *u = test_load(&t, "struct Cam { float4x4 view; float2x3 m[2]; };\n"
+                                 "[CudaKernel] void turn(float3x3 by, double3x2 d, Cam cam, TensorView<float> y) "
+                                 "{ y[0] = by[1][0] + float(d[1][0]) + cam.view[1][0] + cam.m[1][1][0]; }\n");
+    spyi_code code;
+    spy_status status = spyi_unit_compile(
+        u, "k",
+        "import user;\nstruct Block { float3x3 by; double3x2 d; Cam cam; TensorView<float> y; };\n"
+        "[shader(\"compute\")] [numthreads(1, 1, 1)] void k(uniform Block b) { turn(b.by, b.d, b.cam, b.y); }\n",
+        "k", none, &code, &t.error);
+    if (status != SPY_OK) print_error("%s\n", spyi_text_str(&t.error));
+    assert_int_equal(status, SPY_OK);
+    const char *text = (const char *)code.data + code.prelude_size;
+    static const struct {
+        const char *type;
+        int rows, columns;
+    } matrices[] = { { "float", 3, 3 }, { "double", 3, 2 }, { "float", 4, 4 }, { "float", 2, 3 } };
+    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++) {
+        char wanted[160];
+        snprintf(wanted, sizeof wanted, "(_MatrixStorage_%s%dx%d_0 * ", matrices[i].type, matrices[i].rows,
+                 matrices[i].columns);
+        const char *c = strstr(text, wanted);
+        assert_non_null(c);
+        assert_non_null(c = strstr(c, "return makeMatrix<"));
+        for (int n = 0; n < matrices[i].rows * matrices[i].columns; n++) {
+            assert_non_null(c = strstr(c + 1, "[int("));
+            assert_int_equal(atoi(c + 5), n);
+        }
+        assert_int_equal(strncmp(strstr(c, ")]"), ")]);\n", 5), 0);
+        // The numbers are written row by row.
+        snprintf(wanted, sizeof wanted, "_MatrixStorage_%s%dx%d_0 packMatrix_", matrices[i].type,
+                 matrices[i].rows, matrices[i].columns);
+        assert_non_null(c = strstr(text, wanted));
+        for (int n = 0; n < matrices[i].rows * matrices[i].columns; n++) {
+            assert_non_null(c = strstr(c + 1, ".rows[int("));
+            assert_int_equal(atoi(c + 10), n / matrices[i].columns);
+            assert_int_equal(strchr(c, ')')[3], "xyzw"[n % matrices[i].columns]);
+        }
+    }
+    spyi_code_free(&code);
+    spyi_unit_release(u);
+    test_close(&t);
+}
+
 static void test_many_kernels(void **state) {
     (void)state;
     test_library();
@@ -206,7 +256,7 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_code), cmocka_unit_test(test_cuda_source),
+        cmocka_unit_test(test_code), cmocka_unit_test(test_cuda_source), cmocka_unit_test(test_cuda_matrices),
         cmocka_unit_test(test_many_kernels), cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
