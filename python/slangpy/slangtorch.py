@@ -15,6 +15,7 @@ import os
 import warnings
 
 from . import _slangpy
+from .torch_errors import FolderError, LaunchArgumentError, MissingFileError, as_launch_error
 from .torch_source import SourceError, SourceFile
 
 TYPE_CHECKING = False
@@ -38,7 +39,8 @@ def _device_of_torch():
     index = torch.cuda.current_device() if torch.cuda.is_available() else 0
     device = _devices.get(index)
     if device is None or device.is_closed:
-        device = _devices[index] = create_torch_device(torch_device=index)
+        # A module keeps the text that it was loaded with when its file changes: loadModule() gives another module for the new text.
+        device = _devices[index] = create_torch_device(torch_device=index, enable_hot_reload=False)
     return device
 
 
@@ -51,7 +53,9 @@ def loadModule(fileName: str | os.PathLike[str], skipSlang: bool | None = None, 
     change nothing."""
     path = os.path.abspath(os.fspath(fileName))
     if not os.path.exists(path):
-        raise FileNotFoundError("loadModule: there is no file '{}'".format(path))
+        raise MissingFileError("loadModule: there is no file '{}'".format(path))
+    if os.path.isdir(path):
+        raise FolderError("loadModule: expected a file, got the folder '{}'".format(path))
     if device is None:
         device = _device_of_torch()
     macros = {str(name): "" if value is None else str(value) for name, value in defines.items()}
@@ -146,12 +150,13 @@ class TorchModule:
 
     def _kernel_that_calls(self, called, name, parameters, lines=(), arguments=None, module=None):
         """Returns a new kernel of these parameters, (name, type) each, which runs the lines and then the call."""
-        module = self._module if module is None else module
+        # The types of parameters are the module's own, and the called kernel may be that of a derivative in another module.
+        modules = [self._module] if module in (None, self._module) else [self._module, module]
         arguments = [p for p, _ in parameters] if arguments is None else arguments
-        text = "import \"{}\";\n[CudaKernel] public void {}({})\n{{\n    {}\n}}\n".format(
-            module.name, name, ", ".join("{} {}".format(t.full_name, p) for p, t in parameters),
+        text = "{}[CudaKernel] public void {}({})\n{{\n    {}\n}}\n".format(
+            "".join("import \"{}\";\n".format(m.name) for m in modules), name, ", ".join("{} {}".format(t.full_name, p) for p, t in parameters),
             "\n    ".join([*lines, "{}({});".format(called, ", ".join(arguments))]))
-        return _slangpy.Module.load_from_source(self._device, name, text, link=[module]).find_function(name)
+        return _slangpy.Module.load_from_source(self._device, name, text, link=modules).find_function(name)
 
     def __dir__(self):
         self._source.parse()
@@ -179,24 +184,25 @@ class TorchKernel:
             self._take_views_one_by_one()
             return
         # The parameters whose arguments must be converted.
-        converters = [(p, _converter(t, "{}: argument '{}'".format(self._name, p), way)) for p, t in self._parameters]
+        converters = [(p, _converter(t, "{}: argument '{}'".format(self._name, p), way, module._device)) for p, t in self._parameters]
         self._special = [(p, convert) for p, convert in converters if convert is not None]
 
     @property
-    def fwd(self) -> TorchKernel:
-        """The kernel of the forward derivative."""
+    def fwd(self) -> TorchKernel | _NoDerivative:
+        """The kernel of the forward derivative. Without [Differentiable], calling it is an error."""
         return self._derive("fwd")
 
     @property
-    def bwd(self) -> TorchKernel:
-        """The kernel of the backward derivative. It sets the gradients of the outputs to zero after it has read them."""
+    def bwd(self) -> TorchKernel | _NoDerivative:
+        """The kernel of the backward derivative. It sets the gradients of the outputs to zero after it has read them. Without
+        [Differentiable], calling it is an error."""
         return self._derive("bwd")
 
     def _derive(self, way):
         if self._way is not None:
             raise AttributeError("{} has no derivative of its own".format(self._name))
         if not self._differentiable:
-            raise AttributeError("{} has no {}: the kernel is not [Differentiable]".format(self._name, way))
+            return _NoDerivative(self._name, way)
         if way not in self._derived:
             name, own = "spyt_{}_{}".format(self._name, way), self._module
             # Slang allows no differentiable parameters, so the kernel of the derivative has the parameters of the kernel itself.
@@ -213,7 +219,7 @@ class TorchKernel:
                 lines.append("{} {} = {};".format(t.full_name, p, value))
         self._function = self._module._kernel_that_calls(self._function.name, name, leaves, lines, self._names, self._function.module)
         self._launch_names = tuple(p for p, _ in leaves)
-        takers = [_flattener(t, "{}: argument '{}'".format(self._name, p), self._way) for p, t in self._parameters]
+        takers = [_flattener(t, "{}: argument '{}'".format(self._name, p), self._way, self._module._device) for p, t in self._parameters]
 
         def flatten(values):
             out = []
@@ -233,9 +239,9 @@ class TorchKernel:
 
     def _refuse(self, args, kwargs):
         if args:
-            raise TypeError("{}: expected keyword arguments alone ({}), got {} by position".format(self._name, ", ".join(self._names), len(args)))
+            raise _slangpy.ArgumentTypeError("{}: expected keyword arguments alone ({}), got {} by position".format(self._name, ", ".join(self._names), len(args)))
         missing, unknown = [p for p in self._names if p not in kwargs], [k for k in kwargs if k not in self._names]
-        raise TypeError("{}: {}".format(self._name, "; ".join(
+        raise _slangpy.ArgumentTypeError("{}: {}".format(self._name, "; ".join(
             (["missing arguments: " + ", ".join(missing)] if missing else []) + (["unknown arguments: " + ", ".join(unknown)] if unknown else []))))
 
     def _prepare(self, block, grid):
@@ -256,9 +262,8 @@ class TorchKernel:
 
     def _explain(self, error):
         """Returns the error of a launch, with the kernel's name in place of the generated text's."""
-        if self._way is None and self._flatten is None:
-            return error
-        return type(error)(str(error).replace(self._function.name, self._name))
+        text = str(error)
+        return as_launch_error(error, text if self._way is None and self._flatten is None else text.replace(self._function.name, self._name))
 
     @staticmethod
     def _without_gradients(values):
@@ -283,6 +288,19 @@ class TorchKernel:
 
     def __repr__(self):
         return "<slangpy.TorchKernel {}>".format(self._name)
+
+
+class _NoDerivative:
+    """What .fwd and .bwd of a kernel without a derivative are: calling it is an error."""
+
+    def __init__(self, name, way):
+        self._name, self._way = name, way
+
+    def __call__(self, *args: Any, **kwargs: Any) -> TorchLaunch:
+        raise LaunchArgumentError("{} has no {}: the kernel is not [Differentiable]".format(self._name, self._way))
+
+    def __repr__(self):
+        return "<slangpy.TorchKernel {} without {}>".format(self._name, self._way)
 
 
 class DiffTensorView:
@@ -322,25 +340,25 @@ def _is_view(type_):
     return type_.kind.name != "array" and type_.full_name.startswith(("TensorView<", "DiffTensorView<"))
 
 
-def _flattener(type_, where, way, in_array=False):
+def _flattener(type_, where, way, device, in_array=False):
     """Returns a function (value, out) that appends the parts of an argument to `out`, in the order of _list_leaves()."""
     if _is_view(type_) or not _holds_view_arrays(type_, in_array):
-        convert = _converter(type_, where, way)
+        convert = _converter(type_, where, way, device)
         return lambda value, out: out.append(value if convert is None else convert(value))
     if type_.kind.name == "array":
         count = _count_of(type_)
-        items = [_flattener(type_.element_type, "{}[{}]".format(where, i), way, True) for i in range(count)]
+        items = [_flattener(type_.element_type, "{}[{}]".format(where, i), way, device, True) for i in range(count)]
 
         def array(value, out):
             if not isinstance(value, (tuple, list)):
                 raise _slangpy.ArgumentTypeError("{}: expected a tuple of {} values, got {!r}".format(where, count, type(value)))
             if len(value) != count:
-                raise _slangpy.ArgumentValueError("{}: expected {} values, got {}".format(where, count, len(value)))
+                raise LaunchArgumentError("{}: expected {} values, got {}".format(where, count, len(value)))
             for take, item in zip(items, value):
                 take(item, out)
 
         return array
-    fields = {f.name: _flattener(f.type, "{}.{}".format(where, f.name), way, in_array) for f in type_.fields.values()}
+    fields = {f.name: _flattener(f.type, "{}.{}".format(where, f.name), way, device, in_array) for f in type_.fields.values()}
 
     def struct(value, out):
         found = _fields_of(value, fields, type_.name, where)
@@ -356,41 +374,57 @@ def _fields_of(value, fields, label, where):
     if isinstance(value, dict) or hasattr(value, "_fields"):
         found = value if isinstance(value, dict) else dict(zip(value._fields, value))
         if found.keys() != fields.keys():
-            raise _slangpy.ArgumentValueError("{}: expected the fields {} of {}, got {}".format(where, names, label, ", ".join(map(str, found))))
+            raise LaunchArgumentError("{}: expected the fields {} of {}, got {}".format(where, names, label, ", ".join(map(str, found))))
         return found
     if isinstance(value, (tuple, list)):
         if len(value) != len(fields):
-            raise _slangpy.ArgumentValueError("{}: expected {} values for the fields {} of {}, got {}".format(where, len(fields), names, label, len(value)))
+            raise LaunchArgumentError("{}: expected {} values for the fields {} of {}, got {}".format(where, len(fields), names, label, len(value)))
         return dict(zip(fields, value))
     raise _slangpy.ArgumentTypeError("{}: expected a named tuple, dict or tuple for {}, got {!r}".format(where, label, type(value)))
 
 
-def _converter(type_, where, way):
+def _gradient_type(type_):
+    """Returns the name of the elements of a DiffTensorView's gradient: Slang's AtomicAdd adds floats whatever the values are."""
+    value, *wrapper = type_.full_name[len("DiffTensorView<"):-1].split(", ")
+    return "float" if not wrapper or wrapper[0] == "AtomicAdd" else value
+
+
+def _zero_gradient(value, type_name, device):
+    """Returns a gradient of zeros for a tensor that a derivative got without one. What the kernel stores there is dropped."""
+    if hasattr(value, "new_zeros"):
+        torch = __import__("torch")
+        return value.new_zeros(tuple(value.shape), dtype={"float": torch.float32, "double": torch.float64, "half": torch.float16}.get(type_name, value.dtype))
+    return _slangpy.Tensor.zeros(device, tuple(value.shape), dtype=type_name)
+
+
+def _converter(type_, where, way, device):
     """Returns a function that converts an argument for a parameter of this type, structs by fields and pairs of tensors; None if
     arguments need no conversion. The type is read here, once."""
     if type_.full_name.startswith("DiffTensorView"):
-        name = type_.name
+        name, gradient = type_.name, _gradient_type(type_)
 
         def pair(value):
             if isinstance(value, DiffTensorView):
                 value = (value.value, value.grad) if value.grad is not None else value.value
             if isinstance(value, (tuple, list)):
                 if len(value) != 2:
-                    raise _slangpy.ArgumentValueError("{}: expected (value, gradient) for {}, got {} items".format(where, name, len(value)))
+                    raise LaunchArgumentError("{}: expected (value, gradient) for {}, got {} items".format(where, name, len(value)))
                 grad = value[1]
                 # torch gives the gradient of a sum as one number with strides of 0. Each thread would read what other threads have set to
                 # zero there, so the kernel gets a copy with memory for each element.
                 if way == "bwd" and hasattr(grad, "stride") and 0 in grad.stride():
                     grad = grad.contiguous()
                 return _slangpy.DiffPair(value[0], grad, True)
-            if way is not None:
+            if way is None:
+                return value
+            if not hasattr(value, "shape"):
                 raise _slangpy.ArgumentTypeError("{}: expected (value, gradient) for {}, got {!r}".format(where, name, type(value)))
-            return value
+            return _slangpy.DiffPair(value, _zero_gradient(value, gradient, device), True)
 
         return pair
     if type_.kind.name != "struct" or type_.full_name.startswith("TensorView"):
         return None
-    fields = {field.name: _converter(field.type, "{}.{}".format(where, field.name), way) for field in type_.fields.values()}
+    fields = {field.name: _converter(field.type, "{}.{}".format(where, field.name), way, device) for field in type_.fields.values()}
     if not fields:
         return None
     label = type_.name
@@ -405,11 +439,11 @@ def _converter(type_, where, way):
 def _three(name, value, what):
     """Returns a tuple of 3 ints. Its items may be of any class with __index__, such as NumPy's integers and torch's tensors of one int."""
     if not isinstance(value, (tuple, list)) or len(value) != 3 or any(isinstance(n, bool) for n in value):
-        raise _slangpy.ArgumentValueError("{}: {}: expected a tuple of 3 ints, got {!r}".format(name, what, value))
+        raise LaunchArgumentError("{}: {}: expected a tuple of 3 ints, got {!r}".format(name, what, value))
     try:
         return tuple(map(operator.index, value))
     except TypeError:
-        raise _slangpy.ArgumentValueError("{}: {}: expected a tuple of 3 ints, got {!r}".format(name, what, value)) from None
+        raise LaunchArgumentError("{}: {}: expected a tuple of 3 ints, got {!r}".format(name, what, value)) from None
 
 
 # CUDA's limits for a launch.
@@ -418,11 +452,11 @@ _MOST_THREADS, _MOST_GROUPS = (1024, 1024, 64), ((1 << 31) - 1, 65535, 65535)
 
 def _check_three(name, what, value, most=None, product=None):
     if min(value) < 1:
-        raise _slangpy.ArgumentValueError("{}: {}: expected numbers above 0, got {!r}".format(name, what, tuple(value)))
+        raise LaunchArgumentError("{}: {}: expected numbers above 0, got {!r}".format(name, what, tuple(value)))
     if product and value[0] * value[1] * value[2] > product:
-        raise _slangpy.ArgumentValueError("{}: {}: expected at most {} threads, got {}".format(name, what, product, tuple(value)))
+        raise LaunchArgumentError("{}: {}: expected at most {} threads, got {}".format(name, what, product, tuple(value)))
     if most and any(v > m for v, m in zip(value, most)):
-        raise _slangpy.ArgumentValueError("{}: {}: expected at most {}, got {}".format(name, what, most, tuple(value)))
+        raise LaunchArgumentError("{}: {}: expected at most {}, got {}".format(name, what, most, tuple(value)))
 
 
 class TorchLaunch(_slangpy._Launch):

@@ -21,6 +21,7 @@ import operator
 import re
 
 from . import _slangpy
+from .torch_errors import LaunchArgumentError
 from .torch_source import FunctionText, SourceFile, Token, _close, split_commas, tokens_of
 
 TYPE_CHECKING = False
@@ -263,7 +264,7 @@ def _take(type_, value, where, host):
         if str(value.device) != host.device:
             if value.device.type == "cpu":
                 return host.borrowed(value)
-            raise _slangpy.ArgumentValueError("{}: expected a tensor on {}, which is the module's GPU, got one on {}".format(where, host.device, value.device))
+            raise LaunchArgumentError("{}: expected a tensor on {}, which is the module's GPU, got one on {}".format(where, host.device, value.device))
         return value.detach() if value.requires_grad else value
     if type_.kind == "scalar":
         if type_.name == "bool" and hasattr(value, "__bool__"):
@@ -271,14 +272,14 @@ def _take(type_, value, where, host):
         value = _number(type_, value, where)
         made = _RUNTIME["_to_" + type_.name](value)
         if isinstance(value, int) and type_.name not in _FLOATS and made != value:
-            raise _slangpy.ArgumentValueError("{}: {} is out of range for {}".format(where, value, type_.name))
+            raise LaunchArgumentError("{}: {} is out of range for {}".format(where, value, type_.name))
         return made
     items = value
     if type_.kind == "struct":
         names = [name for name, _ in type_.fields]
         if isinstance(value, dict):
             if sorted(value) != sorted(names):
-                raise _slangpy.ArgumentValueError("{}: expected the fields {} of {}, got {}".format(where, ", ".join(names), type_.name, ", ".join(map(str, value))))
+                raise LaunchArgumentError("{}: expected the fields {} of {}, got {}".format(where, ", ".join(names), type_.name, ", ".join(map(str, value))))
             items = [value[name] for name in names]
         count = len(names)
     else:
@@ -286,7 +287,7 @@ def _take(type_, value, where, host):
     if isinstance(items, (str, bytes)) or not hasattr(items, "__len__") or not hasattr(items, "__getitem__"):
         raise _slangpy.ArgumentTypeError("{}: expected a tuple of {} values for {}, got {!r}".format(where, count, type_.name, type(value)))
     if len(items) != count:
-        raise _slangpy.ArgumentValueError("{}: expected {} values for {}, got {}".format(where, count, type_.name, len(items)))
+        raise LaunchArgumentError("{}: expected {} values for {}, got {}".format(where, count, type_.name, len(items)))
     if type_.kind == "struct":
         return {name: _take(t, items[i], "{}.{}'".format(where[:-1], name), host) for i, (name, t) in enumerate(type_.fields)}
     return [_take(type_.element, items[i], "{}[{}]'".format(where[:-1], i), host) for i in range(count)]

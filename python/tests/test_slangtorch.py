@@ -71,7 +71,137 @@ m.square.bwd(input=spy.slangtorch.DiffTensorView(a, b), output=(c, e)).launchRaw
 assert places(blocks.pop()) == [256, 512, 768, 1024]
 m.scaled.bwd(by=2.0, input=(a, b), output=(c, e)).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
 assert places(blocks.pop()) == [256, 512, 768, 1024]
-raises(TypeError, "square.bwd: argument 'input': expected (value, gradient) for DiffTensorView", m.square.bwd, input=a, output=(c, e))
+raises(TypeError, "square.bwd: argument 'input': expected (value, gradient) for DiffTensorView", m.square.bwd, input=1.0, output=(c, e))
+""")
+
+
+def test_a_value_without_a_gradient_in_a_derivative(kernels):
+    """A derivative takes a tensor without its gradient. What the kernel adds to the gradient goes to memory that is set to zero."""
+    kernels("""
+import slangtorch
+PIECES = "[CudaKernel] [Differentiable] void halve(DiffTensorView<half> x, DiffTensorView y) { y[0] = float(x[0]) * 2; }"
+open(os.path.join(folder, "pieces.slang"), "w").write(PIECES)
+halves, half = spy.loadModule(os.path.join(folder, "pieces.slang"), device=d), Fast((8,), dtype=(2, 16, 1), at=2048)
+for value in (a, slangtorch.DiffTensorView(a)):
+    for kernel in (m.square.bwd, m.square.fwd):
+        kernel(input=value, output=(c, e)).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+        block = blocks.pop()
+        assert places(block) == [256, 768, 1024]
+        views = [struct.unpack_from("<Q5I5I", block, 8 + 56 * i) for i in range(4)]
+        assert all(v[0] > 1 << 20 for v in views) and len({v[0] for v in views}) == 4, views
+        assert views[1][1:] == views[0][1:], views
+halves.halve.bwd(x=half, y=(c, e)).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+block = blocks.pop()
+value, gradient = (struct.unpack_from("<Q5I5I", block, 8 + 56 * i) for i in range(2))
+assert value[1] == 2 and gradient[0] > 1 << 20 and gradient[1] == 4 and gradient[6] == 8, (value, gradient)  # the gradient's elements are floats
+""")
+
+
+def test_gradients_that_a_kernel_cannot_use(kernels):
+    """Gradients and values in the host's memory, on another GPU, or with elements that Slang's AtomicAdd does not add to, are errors that
+    name the argument, also in structs and arrays; nothing is launched."""
+    kernels("""
+import numpy as np
+import slangtorch
+PIECES = '''
+struct Two { DiffTensorView w; DiffTensorView b[2]; };
+[CudaKernel] [Differentiable] void product(Two t, DiffTensorView xs[2], DiffTensorView y) { y[0] = t.w[0] * t.b[1][0] * xs[1][0]; }
+struct One { DiffTensorView w; };
+[CudaKernel] [Differentiable] void single(One t, DiffTensorView y) { y[0] = t.w[0]; }
+[CudaKernel] [Differentiable] void other(DiffTensorView<double> x, DiffTensorView<half> y) { y[0] = half(x[0]); }
+'''
+open(os.path.join(folder, "pieces.slang"), "w").write(PIECES)
+p = spy.loadModule(os.path.join(folder, "pieces.slang"), device=d)
+run = lambda launch: launch.launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+host, far = np.zeros(8, np.float32), Fast((8,), device=1)
+good = (a, b)
+for way in ("bwd", "fwd"):
+    square, product, single = (getattr(kernel, way) for kernel in (m.square, p.product, p.single))
+    for bad in (host, Fast((8,), kind=1), far, [0.0] * 8, 1.0):
+        for name, make in (
+                ("'input'", lambda: square(input=(a, bad), output=(c, e))), ("'input'", lambda: square(input=slangtorch.DiffTensorView(a, bad), output=(c, e))),
+                ("'output'", lambda: square(input=good, output=(c, bad))), ("'t", lambda: single(t={"w": (a, bad)}, y=(c, e))),
+                ("'t_b_1'", lambda: product(t=(good, [good, (a, bad)]), xs=(good, good), y=(c, e))), ("'xs_0'", lambda: product(t=(good, [good, good]), xs=((a, bad), good), y=(c, e)))):
+            raises(ValueError, name, lambda: run(make()))
+    for bad in (host, Fast((8,), kind=1), far):
+        for name, make in (("'input'", lambda: square(input=(bad, a), output=(c, e))), ("'input'", lambda: square(input=bad, output=(c, e))),
+                           ("'t", lambda: single(t={"w": (bad, a)}, y=(c, e))), ("'xs_0'", lambda: product(t=(good, [good, good]), xs=((bad, a), good), y=(c, e)))):
+            raises(ValueError, name, lambda: run(make()))
+for bad in (host, far, Fast((8,), kind=1)):
+    raises(ValueError, "'xs_1'", lambda: run(p.product(t=(a, [b, c]), xs=(e, bad), y=b)))
+    raises(ValueError, "'t", lambda: run(p.single(t=(bad,), y=c)))
+    raises(ValueError, "'mesh", lambda: run(m.process(mesh=(bad, Fast((8,), dtype=(0, 32, 1))), by=1.0)))
+assert not blocks
+double, half = Fast((8,), dtype=(2, 64, 1), at=2048), Fast((8,), dtype=(2, 16, 1), at=3072)
+for x, y, name in (((double, double), (half, a), "x"), ((double, a), (half, half), "y"), ((double, half), (half, a), "x")):
+    raises(ValueError, "other.bwd: '" + name + "': its gradient has elements of another type than float", lambda: run(p.other.bwd(x=x, y=y)))
+assert not blocks
+run(p.other.bwd(x=(double, a), y=(half, b)))
+assert places(blocks.pop()) == [256, 512, 2048, 3072]
+""")
+
+
+def test_errors_are_those_of_slang_torch_too(kernels):
+    """A mistake is caught as the class that slang-torch raises for it, and as this library's."""
+    kernels("""
+import numpy as np
+run = lambda launch: launch.launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+ints = Fast((8,), dtype=(0, 32, 1))
+OTHER = "struct In { int2 v; uint n; }; [CudaKernel] void take(In v, float2 w, float taps[3], TensorView<float> y) { y[0] = v.v.x + w.y + taps[1]; }"
+open(os.path.join(folder, "other.slang"), "w").write(OTHER)
+o = spy.loadModule(os.path.join(folder, "other.slang"), device=d)
+take = lambda v=((1, 2), 3), w=(1.0, 2.0), taps=(1, 2, 3): run(o.take(v=v, w=w, taps=taps, y=a))
+take()
+blocks.clear()
+for theirs, make in (
+        (ValueError, lambda: m.twice(input=a)), (ValueError, lambda: m.twice(input=a, output=b, other=c)), (ValueError, lambda: m.twice(a, b)),
+        (ValueError, lambda: m.square.bwd(input=(a, b))), (ValueError, lambda: m.twice.bwd(input=a, output=b)), (ValueError, lambda: m.twice.fwd(input=a, output=b)),
+        (TypeError, lambda: run(m.square.bwd(input=(a, None), output=(c, e)))), (TypeError, lambda: m.process(mesh={"vertices": a}, by=1.0)),
+        (TypeError, lambda: m.process(mesh=(a,), by=1.0)), (TypeError, lambda: m.process(mesh=(a, ints, a), by=1.0)), (TypeError, lambda: take(v=((1,), 3))),
+        (TypeError, lambda: take(v=((1, 2.5), 3))), (TypeError, lambda: take(v=((1, 2), -3))), (TypeError, lambda: take(v=((1 << 40, 2), 3))), (TypeError, lambda: take(w=(1.0,))),
+        (TypeError, lambda: take(taps=(1.0, 2.0))), (TypeError, lambda: m.twice(input=a, output=b).launchRaw(blockSize=(-1, 1, 1), gridSize=(1, 1, 1))),
+        (RuntimeError, lambda: run(m.twice(input=np.zeros(8, np.float32), output=b)))):
+    for error in (theirs, ValueError, spy.Error):
+        raises(error, "", make)
+assert not blocks
+for error in (RuntimeError, FileNotFoundError):
+    raises(error, "there is no file", spy.loadModule, "nowhere.slang", device=d)
+for error in (RuntimeError, IsADirectoryError):
+    raises(error, "expected a file, got the folder", spy.loadModule, folder, device=d)
+assert hasattr(m.twice, "bwd") and "without bwd" in repr(m.twice.bwd)
+""")
+
+
+def test_a_module_keeps_its_text(kernels):
+    """After a change of its file, a module on the device that loadModule() makes keeps its kernels and their derivatives."""
+    kernels("""
+import time
+from slangpy import interop
+torch = types.ModuleType("torch")
+torch.cuda = types.SimpleNamespace(is_available=lambda: False)
+sys.modules["torch"] = torch
+made = []
+def create(torch_device, **options):
+    made.append(spy.create_device(spy.DeviceType.cuda, **options))
+    return made[-1]
+interop.create_torch_device = create
+text = "[CudaKernel] [Differentiable] void fill(DiffTensorView y, TensorView<float> z, no_diff int n) { y[0] = y[n] + n; }"
+open(path, "w").write(text)
+run = {"blockSize": (8, 1, 1), "gridSize": (1, 1, 1)}
+old = spy.loadModule(path)
+old.fill(y=a, z=b, n=7).launchRaw(**run)
+blocks.clear()
+open(path, "w").write(text.replace("int n", "float n").replace("y[n]", "y[1]"))
+os.utime(path, (os.path.getmtime(path) + 10,) * 2)
+new = spy.loadModule(path)
+time.sleep(0.4)
+assert new is not old and spy.loadModule(path) is new and len(made) == 1
+for _ in range(2):
+    for module, number in ((new, struct.pack("<f", 7)), (old, struct.pack("<I", 7))):
+        module.fill(y=a, z=b, n=7).launchRaw(**run)
+        assert number in blocks.pop()
+        module.fill.bwd(y=(a, c), z=b, n=7).launchRaw(**run)
+        assert number in blocks.pop()
 """)
 
 
@@ -223,7 +353,7 @@ for error, words, make in (
         (ValueError, "square.bwd: 'input': its gradient has another element type", lambda: m.square.bwd(input=(a, doubles), output=(c, e))),
         (ValueError, "square.bwd: argument 'input': the DiffPair has no gradient", lambda: m.square.bwd(input=(a, None), output=(c, e))),
         (ValueError, "square.bwd: argument 'input': expected (value, gradient) for DiffTensorView, got 3 items", lambda: m.square.bwd(input=(a, b, c), output=(c, e))),
-        (AttributeError, "twice has no bwd: the kernel is not [Differentiable]", lambda: m.twice.bwd(input=a, output=b)),
+        (ValueError, "twice has no bwd: the kernel is not [Differentiable]", lambda: m.twice.bwd(input=a, output=b)),
         (AttributeError, "square.fwd has no derivative of its own", lambda: m.square.fwd.bwd),
         (TypeError, "'mesh.indices': expected TensorView<int>, got float tensor (8,)", lambda: m.process(mesh=(a, a), by=1.0)),
         (TypeError, "process: argument 'by': Unsupported type <class 'str'>; expected float", lambda: m.process(mesh=(a, ints), by="x"))):

@@ -2,7 +2,8 @@
 // for CUDA alone, in a fixed layout, with 32-bit strides in bytes and room for 5 dimensions. If T is a vector
 // or matrix, its components are the last dimensions of the view, whether they are the tensor's element type
 // or the tensor's last dimensions. A DiffTensorView holds a second view behind the first: that of the
-// tensor's gradient, or zeros.
+// tensor's gradient, or zeros. Slang's AtomicAdd, by which a DiffTensorView<T, AtomicAdd> reads and adds to
+// gradients, takes them for floats whatever T is.
 // Source: `struct TensorView` in Slang's embedded CUDA prelude; slang-torch's make_tensor_view in its embedded torch prelude.
 #include "kinds/internal.h"
 
@@ -49,7 +50,9 @@ static uint32_t spyi_view_components(const spyi_type *type, uint32_t sizes[2]) {
     return 2;
 }
 
-static bool spyi_view_make(const spyi_leaf *leaf, const spy_tensor *t, spyi_view *view, spyi_text *error) {
+// `align` is the alignment in bytes that the elements need.
+static bool spyi_view_make(const spyi_leaf *leaf, const spy_tensor *t, size_t align, spyi_view *view,
+                           spyi_text *error) {
     uint32_t sizes[2] = { 0, 0 }, inner = spyi_view_components(t->type, sizes), rank = t->shape.rank;
     uint64_t bytes = spyi_type_device_stride(t->type), packed = bytes;
     size_t said = error->size;
@@ -76,9 +79,9 @@ static bool spyi_view_make(const spyi_leaf *leaf, const spy_tensor *t, spyi_view
             spyi_text_add(error, "its last dimensions do not lie next to each other, as %s needs; copy it",
                           leaf->type->display);
         else if (leaf->consumed_dims[d] == -1 &&
-                 (stride % (int64_t)leaf->element->device_align || view->data % leaf->element->device_align))
+                 (stride % (int64_t)align || view->data % align))
             spyi_text_add(error, "its elements must lie at multiples of %zu bytes, as %s needs; copy it",
-                          leaf->element->device_align, leaf->type->display);
+                          align, leaf->type->display);
         if (error->size > said || spyi_failed_allocations() != failed) return false;
         view->sizes[d] = (uint32_t)t->shape.dims[d];
         view->strides[d] = (uint32_t)stride;
@@ -92,11 +95,26 @@ static bool spyi_view_make(const spyi_leaf *leaf, const spy_tensor *t, spyi_view
     return true;
 }
 
+// Makes the view of `grad`, the gradient of `t`. Returns false, with the reason in `error`, if the kernel
+// cannot use it.
+static bool spyi_view_make_gradient(const spyi_leaf *leaf, const spy_tensor *t, const spy_tensor *grad,
+                                    spyi_view *view, spyi_text *error) {
+    bool floats = leaf->element->scalar != SPY_DTYPE_FLOAT32 && strstr(leaf->type->name, "AtomicAdd"), good;
+    good = floats ? grad->type->kind == SPYI_TYPE_SCALAR && grad->type->scalar == SPY_DTYPE_FLOAT32
+                  : grad->type == t->type;
+    if (good && memcmp(&grad->shape, &t->shape, sizeof t->shape) == 0)
+        return spyi_view_make(leaf, grad, floats ? sizeof(float) : leaf->element->device_align, view, error);
+    spyi_text_add(error, floats ? "its gradient has elements of another type than float, which Slang's "
+                                  "AtomicAdd adds to, or another shape"
+                                : "its gradient has another element type or shape");
+    return false;
+}
+
 static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void *field, spyi_text *error) {
     const spy_tensor *t = value->tensor, *grad = leaf->paired ? value[1].tensor : t->grads[SPYI_GRAD_OUT];
     spyi_view views[2];
     memset(&views[1], 0, sizeof views[1]);
-    if (!spyi_view_make(leaf, t, &views[0], error)) return false;
+    if (!spyi_view_make(leaf, t, leaf->element->device_align, &views[0], error)) return false;
     if (leaf->field_size > sizeof(spyi_view)) {
         const spy_tensor *in = t->grads[SPYI_GRAD_IN];
         if (!leaf->paired && in && grad && in != grad) {
@@ -104,12 +122,12 @@ static bool spyi_view_fill(const spyi_leaf *leaf, const spyi_value *value, void 
                           leaf->type->display);
             return false;
         }
-        if (!grad) grad = in;
-        if (grad && (grad->type != t->type || memcmp(&grad->shape, &t->shape, sizeof t->shape) != 0)) {
-            spyi_text_add(error, "its gradient has another element type or shape");
+        if (!grad && leaf->paired) { // a host array or a number
+            spyi_text_add(error, "its gradient must be a tensor in the device's memory, as the value is");
             return false;
         }
-        if (grad && !spyi_view_make(leaf, grad, &views[1], error)) return false;
+        if (!grad) grad = in;
+        if (grad && !spyi_view_make_gradient(leaf, t, grad, &views[1], error)) return false;
     }
     memcpy(field, views, leaf->field_size);
     return true;

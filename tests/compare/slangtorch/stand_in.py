@@ -71,5 +71,5 @@ def begin():
     torch._C._cuda_getCurrentRawStream = lambda index: 0
     import slangpy
     from slangpy import slangtorch
-    device = slangpy.create_device(slangpy.DeviceType.cuda)
+    device = slangpy.create_device(slangpy.DeviceType.cuda, enable_hot_reload=False)
     slangtorch._device_of_torch = lambda: device
