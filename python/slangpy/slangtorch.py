@@ -204,11 +204,17 @@ class TorchKernel:
         if not self._differentiable:
             return _NoDerivative(self._name, way)
         if way not in self._derived:
+            self._derived[way] = self._make_derivative(way)
+        return self._derived[way]
+
+    def _make_derivative(self, way):
+        try:
             name, own = "spyt_{}_{}".format(self._name, way), self._module
             # Slang allows no differentiable parameters, so the kernel of the derivative has the parameters of the kernel itself.
             made = own._kernel_that_calls("{}_diff({})".format(way, self._name), name, self._parameters)
-            self._derived[way] = TorchKernel(own, made, self._name, way)
-        return self._derived[way]
+        except _slangpy.SlangCompileError as error:  # a kernel with [ForwardDifferentiable] has no backward derivative
+            return _NoDerivative(self._name, way, "; Slang says: {}".format(error))
+        return TorchKernel(own, made, self._name, way)
 
     def _take_views_one_by_one(self):
         """Launches, in place of a kernel that has arrays of tensors, one that has a parameter for each of them."""
@@ -293,11 +299,11 @@ class TorchKernel:
 class _NoDerivative:
     """What .fwd and .bwd of a kernel without a derivative are: calling it is an error."""
 
-    def __init__(self, name, way):
-        self._name, self._way = name, way
+    def __init__(self, name, way, reason=""):
+        self._name, self._way, self._reason = name, way, reason
 
     def __call__(self, *args: Any, **kwargs: Any) -> TorchLaunch:
-        raise LaunchArgumentError("{} has no {}: the kernel is not [Differentiable]".format(self._name, self._way))
+        raise LaunchArgumentError("{} has no {}: the kernel is not [Differentiable]{}".format(self._name, self._way, self._reason))
 
     def __repr__(self):
         return "<slangpy.TorchKernel {} without {}>".format(self._name, self._way)

@@ -169,6 +169,12 @@ for error in (RuntimeError, FileNotFoundError):
 for error in (RuntimeError, IsADirectoryError):
     raises(error, "expected a file, got the folder", spy.loadModule, folder, device=d)
 assert hasattr(m.twice, "bwd") and "without bwd" in repr(m.twice.bwd)
+FORWARD = "[CudaKernel] [ForwardDifferentiable] void ahead(DiffTensorView x, DiffTensorView y) { y[0] = x[0]; }"
+open(os.path.join(folder, "forward.slang"), "w").write(FORWARD)
+f = spy.loadModule(os.path.join(folder, "forward.slang"), device=d)
+f.ahead.fwd(x=(a, b), y=(c, e)).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+assert hasattr(f.ahead, "bwd")
+raises(ValueError, "ahead has no bwd: the kernel is not [Differentiable]; Slang says:", f.ahead.bwd, x=(a, b), y=(c, e))
 """)
 
 
