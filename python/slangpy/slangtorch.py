@@ -123,6 +123,9 @@ class TorchModule:
                         self._translator = Translator(self._source, Host(self))
                     return self._translator.entry(text)
         kernel = self._kernel(name)
+        if kernel is not None and self._source.is_no_kernel(name):
+            raise AttributeError("module '{}': '{}' is a function without [CudaKernel], which Python does not call: Module.load_from_file() gives "
+                                 "modules whose functions it calls".format(os.path.basename(self._path), name))
         if kernel is not None:
             return kernel
         struct = self._module.find_struct(name) or self._exported_struct(name)

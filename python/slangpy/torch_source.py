@@ -224,6 +224,7 @@ class SourceFile:
         self.path, self.folders, self.macros = os.path.abspath(path), list(folders), macros
         self.files: dict[str, int] = {}  # all files that the text consists of, and the times of their last changes
         self.has_entry_points, self.has_exports, self._parsed = False, False, False
+        self._texts: list[str] = []
         self.functions: dict[str, list[FunctionText]] = {}
         self.structs: dict[str, list[tuple[str, list[Token]]]] = {}
         self.aliases: dict[str, list[Token]] = {}
@@ -238,6 +239,7 @@ class SourceFile:
         self.files[path] = os.stat(path).st_mtime_ns
         with open(path, encoding="utf-8", errors="replace") as f:
             text = f.read()
+        self._texts.append(text)
         self.has_entry_points = self.has_entry_points or "TorchEntryPoint" in text
         self.has_exports = self.has_exports or "PyExport" in text
         reader = _Preprocessor({}, self.folders)
@@ -245,6 +247,19 @@ class SourceFile:
             found = reader.find_module(name, path)
             if found:
                 self._find_files(found)
+
+    def is_no_kernel(self, name: str) -> bool:
+        """Returns whether the functions of this name in the text are no kernels. Reads the words of the text only if the name does not
+        follow [CudaKernel] in it."""
+        mark = re.compile(r"\[\s*(?:CudaKernel|CUDAKernel)\s*\][^;{}]*?\bvoid\s+" + re.escape(name) + r"\s*\(")
+        if any(mark.search(text) for text in self._texts):
+            return False
+        try:
+            self.parse()
+        except SourceError:  # a text that Slang understands better
+            return False
+        found = self.functions.get(name, [])
+        return bool(found) and not any({"CudaKernel", "CUDAKernel", "AutoPyBindCUDA"} & set(f.attributes) for f in found)
 
     def parse(self) -> None:
         """Fills `functions`, `structs`, `aliases`, `constants` and `exports`, once. Raises a SourceError for a text that is not understood."""

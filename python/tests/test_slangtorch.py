@@ -224,6 +224,34 @@ raises(TypeError, "expected a named tuple, dict or tuple for Mesh", m.process, m
 """)
 
 
+FUNCTIONS = """
+[CudaDeviceExport] [Differentiable] float gelu(float x) { return x * 0.5; }
+float plain(float x) { return gelu(x); }
+#define KERNEL(name, value) [CudaKernel] void name(TensorView<float> y) { y[0] = value; }
+KERNEL(by_macro, plain(3))
+[numthreads(8, 1, 1)] [CudaKernel] [Differentiable] void marked(DiffTensorView y) { y[0] = y[1]; }
+[CudaKernel]
+/* its outputs */ void
+spread(TensorView<float> y)
+{ y[0] = plain(2); }
+namespace inner { [CudaKernel] void named(TensorView<float> y) { y[0] = 1; } }
+"""
+
+
+def test_functions_that_are_no_kernels(kernels):
+    """A module has its kernels alone, however they are written; other functions are an AttributeError."""
+    kernels("FUNCTIONS = " + repr(FUNCTIONS) + """
+open(os.path.join(folder, "functions.slang"), "w").write(FUNCTIONS)
+f = spy.loadModule(os.path.join(folder, "functions.slang"), device=d)
+for name in ("by_macro", "marked", "spread"):
+    getattr(f, name)(y=a).launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+    assert places(blocks.pop()) == [256], name
+for name in ("gelu", "plain"):
+    assert not hasattr(f, name)
+    raises(AttributeError, "'{}' is a function without [CudaKernel]".format(name), getattr, f, name)
+""")
+
+
 EXPORTS = """
 [PyExport("Points")] struct VertexData { TensorView<float> points; float size; };
 struct Other { int n; };

@@ -484,3 +484,64 @@ def threads_of_a_program(m):
         return [t[0] for t in tensors] + errors
 
     return each(threads=go)
+
+
+PLAIN_VALUES = Theme("plain_values", """
+struct Inputs { DiffTensorView a; DiffTensorView b; };
+[AutoPyBindCUDA] [CudaKernel] [Differentiable]
+void product_of(Inputs inputs, DiffTensorView c, DiffTensorView y) { uint i = cudaThreadIdx().x; if (i < y.size(0)) y[i] = inputs.a[i] * inputs.b[i] * c[i]; }
+""")
+
+
+@PLAIN_VALUES.program()
+def values_without_gradients(m):
+    """A derivative takes a tensor in the place of (value, gradient) where no gradient is wanted."""
+    a, b, c = noise(6), noise(6, seed=2), noise(6, seed=3)
+    import slangtorch
+    view = slangtorch.DiffTensorView
+
+    def bwd(make, seed=True):
+        ga, gb, gc, y, dy = zeros(6), zeros(6), zeros(6), zeros(6), arange(6, start=1)
+        inputs, last = make(ga, gb, gc)
+        line(m.product_of.bwd(inputs=inputs, c=last, y=(y, dy) if seed else y), 6)
+        return [ga, gb, gc, y, dy]
+
+    def fwd(make):
+        y, dy = zeros(6), zeros(6)
+        inputs, last = make(*(torch.ones(6, device="cuda") for _ in range(3)))
+        line(m.product_of.fwd(inputs=inputs, c=last, y=(y, dy)), 6)
+        return [y, dy]
+
+    makers = {"all": lambda ga, gb, gc: (((a, ga), (b, gb)), (c, gc)), "no_c": lambda ga, gb, gc: (((a, ga), (b, gb)), c), "no_a": lambda ga, gb, gc: ((a, (b, gb)), (c, gc)), "none": lambda ga, gb, gc: ((a, b), c),
+              "dict": lambda ga, gb, gc: ({"a": a, "b": (b, gb)}, (c, gc)), "view": lambda ga, gb, gc: ((view(value=a), (b, gb)), (c, gc)), "grad_none": lambda ga, gb, gc: (((a, ga), (b, gb)), (c, None))}
+    return each(**{"bwd_" + k: lambda f=f: bwd(f) for k, f in makers.items()}, **{"fwd_" + k: lambda f=f: fwd(f) for k, f in makers.items()}, seed=lambda: bwd(makers["all"], False))
+
+
+@PLAIN_VALUES.program("""
+struct Parts { TensorView<float> x; float by; };
+[AutoPyBindCUDA] [CudaKernel] void by_parts(Parts parts, TensorView<float> y) { uint i = cudaThreadIdx().x; if (i < y.size(0)) y[i] = parts.x[i] * parts.by; }
+""")
+def tensors_of_the_host(m):
+    """Each is an error: no kernel gets the address of memory that the GPU does not have."""
+    a, g, host = noise(6), zeros(6), torch.zeros(6)
+
+    def bwd(**more):
+        line(m.product_of.bwd(**{"inputs": ((a, g), (a, g)), "c": (a, g), "y": (g, a), **more}), 6)
+
+    return each(field=lambda: line(m.by_parts(parts=(host, 2.0), y=g), 6), output=lambda: line(m.by_parts(parts=(a, 2.0), y=host), 6), value=lambda: bwd(c=(host, g)), gradient=lambda: bwd(c=(a, host)), field_value=lambda: bwd(inputs=((host, g), (a, g))),
+                field_gradient=lambda: bwd(inputs=((a, g), {"primal": a, "diff": host})), field_pair=lambda: bwd(inputs=((a, g), (a, host))), seed=lambda: bwd(y=(g, host)), out=lambda: bwd(y=(host, a)), plain=lambda: bwd(c=host), numbers=lambda: bwd(c=(a, [0.0] * 6)),
+                number=lambda: bwd(c=(a, 0.0)), pinned=lambda: dry or line(m.by_parts(parts=(torch.zeros(6).pin_memory(), 2.0), y=g), 6), double=lambda: bwd(c=(a, g.double())), half=lambda: bwd(c=(a, g.half())))
+
+
+VISIBLE = Theme("visible")
+
+
+@VISIBLE.program("""
+public float shared_by_all(float x) { return x * 3; }
+internal float of_this_module(float x) { return x + 1; }
+[AutoPyBindCUDA] [CudaKernel] void without_public(TensorView<float> y) { uint i = cudaThreadIdx().x; if (i < y.size(0)) y[i] = shared_by_all(of_this_module(i)); }
+[AutoPyBindCUDA] [CudaKernel] public void with_public(TensorView<float> y) { uint i = cudaThreadIdx().x; if (i < y.size(0)) y[i] = of_this_module(shared_by_all(i)); }
+""")
+def kernels_without_public(m):
+    y = zeros(4)
+    return each(without=lambda: line(m.without_public(y=y), 4) or y, public=lambda: line(m.with_public(y=y), 4) or y, functions=lambda: [hasattr(m, n) for n in ("without_public", "with_public", "shared_by_all", "of_this_module")])
