@@ -401,7 +401,8 @@ def _gradient_type(type_):
 def _zero_gradient(value, type_name, device):
     """Returns a gradient of zeros for a tensor that a derivative got without one. What the kernel stores there is dropped."""
     if hasattr(value, "new_zeros"):
-        torch = __import__("torch")
+        import torch  # type: ignore[import-not-found,unused-ignore]
+
         return value.new_zeros(tuple(value.shape), dtype={"float": torch.float32, "double": torch.float64, "half": torch.float16}.get(type_name, value.dtype))
     return _slangpy.Tensor.zeros(device, tuple(value.shape), dtype=type_name)
 

@@ -35,6 +35,12 @@ static const char source[] =
     "    y[i] = x[i] * x[i]; }\n"
     "[CudaKernel] void square_back(DiffTensorView x, DiffTensorView y) { bwd_diff(square)(x, y); }\n"
     "[CudaKernel] void square_forward(DiffTensorView x, DiffTensorView y) { fwd_diff(square)(x, y); }\n"
+    "struct Pose { float4x4 turn; float3x2 wide[2]; }\n"
+    "[CudaKernel] void pose(float3x3 a, float2x3 b, Pose p, TensorView<float> o) {\n"
+    "    if (cudaThreadIdx().x > 0) return;\n"
+    "    float3 v = mul(a, float3(1, 10, 100)); float2 w = mul(b, float3(1, 10, 100));\n"
+    "    o[0] = v.x; o[1] = v.y; o[2] = v.z; o[3] = w.x; o[4] = w.y; o[5] = p.turn[1][2]; o[6] = p.wide[1][2][0];\n"
+    "    o[7] = p.wide[0][1][1]; }\n"
     "void plain(uint t : SV_DispatchThreadID, TensorView<float> x, float v) { x[t] = v; }\n"
     "float twice(float x) { return 2 * x; }\n";
 
@@ -268,6 +274,37 @@ static void test_threads(void **state) {
     close_device(m);
 }
 
+// Matrices are given row by row, also in structs and arrays.
+static void test_matrices(void **state) {
+    (void)state;
+    spy_module *m = open_module();
+    if (!gpu_is_cuda()) {
+        close_device(m);
+        skip();
+    }
+    float a[9], b[6], turn[16], wide[12], o[8];
+    for (int i = 0; i < 16; i++) {
+        turn[i] = (float)i;
+        if (i < 9) a[i] = (float)i;
+        if (i < 6) b[i] = (float)(i + 1);
+        if (i < 12) wide[i] = (float)(i + 20);
+    }
+    spy_tensor *out = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(8), NULL));
+    OK(spy_dispatch(spy_find_function(m, "pose"), threads(1, 1, 1),
+                    SPY_ARGS(spy_arg_array("a", a, SPY_SHAPE(3, 3), SPY_DTYPE_FLOAT32),
+                             spy_arg_array("b", b, SPY_SHAPE(2, 3), SPY_DTYPE_FLOAT32),
+                             spy_arg_struct("p", SPY_ARGS(spy_arg_array("turn", turn, SPY_SHAPE(4, 4), SPY_DTYPE_FLOAT32),
+                                                          spy_arg_array("wide", wide, SPY_SHAPE(2, 3, 2),
+                                                                        SPY_DTYPE_FLOAT32))),
+                             spy_arg_tensor("o", out)),
+                    NULL));
+    OK(spy_tensor_read(out, o, sizeof o));
+    static const float wanted[8] = { 210, 543, 876, 321, 654, 6, 30, 23 };
+    for (int i = 0; i < 8; i++) assert_true(o[i] == wanted[i]);
+    spy_release_tensor(out);
+    close_device(m);
+}
+
 // >>called
 
 // Exactly as many threads as asked for, each once, also of a kernel that does not look for the end itself.
@@ -427,6 +464,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reflection), cmocka_unit_test(test_elsewhere), cmocka_unit_test(test_values),
         cmocka_unit_test(test_views),      cmocka_unit_test(test_threads),   cmocka_unit_test(test_called), cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_matrices),
         cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests(tests, gpu_hold, gpu_let_go);

@@ -30,7 +30,10 @@ SPY_VECTORS(long long, longlong, 16, 16)
 SPY_VECTORS(unsigned long long, ulonglong, 16, 16)
 SPY_VECTORS(float, float, 8, 16)
 SPY_VECTORS(double, double, 16, 16)
-struct dim3 { unsigned x, y, z; };
+struct dim3 {
+    unsigned x, y, z;
+    operator uint3() const { return {x, y, z}; }
+};
 
 // The same struct is in play.c.
 struct spy_player {
