@@ -1,5 +1,6 @@
 """What --side dry uses: torch's CUDA tensors are the host's, and say that they are in CUDA memory. The device is of the CUDA driver without a
-GPU (tests/unit/fake_cuda): Slang and NVRTC compile all kernels, launches check their arguments, and nothing runs."""
+GPU (tests/unit/fake_cuda): Slang and NVRTC compile all kernels, launches check their arguments, and nothing runs, unless tests/cuda/played
+starts the programs: its kernels run on the CPU."""
 import ctypes
 import os
 import subprocess
@@ -46,6 +47,8 @@ def interface(tensor):
 
 
 def library_of_driver():
+    if "FAKE_CUDA_PLAY" in os.environ:  # the driver of tests/cuda/played
+        return "libcuda.so.1"
     folder = "/tmp/fake_cuda_stand_in.%d" % os.getuid()
     library = os.path.join(folder, "libcuda.so.1")
     if not os.path.exists(library):
