@@ -82,7 +82,7 @@ struct spy_device {
     uint32_t pack_archs[SPYI_MOST_ARCHS];
     uint32_t pack_arch_count;
     bool offline;
-    spy_backend offline_backend; // for an offline device: the null backend with the compiler of another
+    spy_backend offline_backend; // for an offline device: backend/offline.h with the compiler of another
                                  // backend
     char *record_path;           // the path to which the pack is written when the device is released; NULL
                                  // means that no pack is written
