@@ -288,32 +288,35 @@ const spy_backend *spyi_offline_backend(void) {
     static const spyi_raster_functions raster = { spyi_offline_load_raster };
 #define SPYI_OFFLINE_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f
     // The members are in the order of struct spyi_backend.
-    static const struct spyi_backend table = { "null",
-                                               NULL, // no list of devices: desc.offline asks for this one
-                                               spyi_offline_create,
-                                               spyi_offline_destroy,
-                                               spyi_offline_allocate_chunk,
-                                               spyi_offline_free_chunk,
-                                               spyi_compile_as_is, // the device has another backend's compile
-                                               spyi_offline_load,
-                                               spyi_offline_destroy_kernel,
-                                               { SPYI_OFFLINE_RECORDS(spyi_offline_record) },
-                                               spyi_offline_download,
-                                               spyi_offline_time_mark,
-                                               spyi_offline_time_mark,
-                                               spyi_offline_time_elapsed,
-                                               spyi_offline_finished_submit,
-                                               spyi_offline_submit,
-                                               spyi_offline_wait,
-                                               NULL, // no functions for graphs
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL,
-                                               NULL, // no `watch`: there is no stream of the program
-                                               &images,
-                                               &raster,
-                                               SPYI_TARGET_SPIRV }; // the device has another backend's target
+    static const struct spyi_backend table = {
+        "null",
+        NULL, // no list of devices: desc.offline asks for this one
+        spyi_offline_create,
+        spyi_offline_destroy,
+        spyi_offline_allocate_chunk,
+        spyi_offline_free_chunk,
+        spyi_compile_as_is, // the device has another backend's compile and mend
+        NULL,
+        spyi_offline_load,
+        spyi_offline_destroy_kernel,
+        { SPYI_OFFLINE_RECORDS(spyi_offline_record) },
+        spyi_offline_download,
+        spyi_offline_time_mark,
+        spyi_offline_time_mark,
+        spyi_offline_time_elapsed,
+        spyi_offline_finished_submit,
+        spyi_offline_submit,
+        spyi_offline_wait,
+        NULL, // no functions for graphs
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL, // no `watch`: there is no stream of the program
+        &images,
+        &raster,
+        SPYI_TARGET_SPIRV, // the device has another backend's target
+    };
     return &table;
 }

@@ -206,10 +206,12 @@ static spy_status spyi_device_pack_profile(spy_device *device, spyi_text *error)
     return SPY_OK;
 }
 
-// Makes the GPU of a device that has none: the offline backend, with the compiler of the backend that the desc names.
+// Makes the GPU of a device that has none: the offline backend, with the compiling functions of the backend
+// that the desc names.
 static spy_status spyi_device_offline(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
     device->offline_backend = *spyi_offline_backend();
     device->offline_backend.compile = desc->backend->compile;
+    device->offline_backend.mend = desc->backend->mend;
     device->backend = &device->offline_backend;
     return device->backend->create(&device->ctx, desc, &device->gpu, error);
 }

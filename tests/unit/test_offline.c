@@ -4,6 +4,7 @@
 #include "hold_slang.h"
 
 #ifdef SPY_TEST_SPLIT
+#include "backend/target.h"
 #include "api/list.h"
 #include "api/pack.h"
 #include "api/raster.h"
@@ -178,8 +179,72 @@ static void test_kernels(void **state) {
     assert_int_equal(stats.dispatches, 1);
 }
 
+// >>CUDA's text is repaired by the backend that the desc names
+
+static uint32_t repairs, warnings;
+static const char *compiled; // the first bytes of the text that the backend compiled, after the repair
+
+static void mend(char **text, size_t *size, size_t prelude, spyi_code_faults *faults) {
+    assert_int_equal((*text)[*size - 1], 0);
+    assert_true(prelude < *size && strstr(*text + prelude, "twice") != NULL);
+    char *mended = (char *)spyi_malloc(*size + 8);
+    assert_non_null(mended);
+    memcpy(mended, *text, prelude);
+    memcpy(mended + prelude, "//mend\n", 7);
+    memcpy(mended + prelude + 7, *text + prelude, *size - prelude);
+    free(*text);
+    *text = mended;
+    *size += 7;
+    faults->saved = true;
+    repairs++;
+}
+
+static spy_status compile(spyi_context *ctx, const char *compiler, const spyi_profile *profile, const spyi_kernel_desc *desc,
+                          spyi_text *blob, spyi_text *error) {
+    (void)ctx, (void)compiler, (void)profile, (void)error;
+    compiled = strncmp((const char *)desc->code + desc->prelude_size, "//mend\n", 7) == 0 ? "mended" : "as it was";
+    spyi_text_add(blob, "code");
+    return SPY_OK;
+}
+
+static void log_warning(spy_log_level level, const char *message, void *user) {
+    (void)user;
+    if (level == SPY_LOG_LEVEL_WARNING && strstr(message, "mixes up what it saves of nested loops")) warnings++;
+}
+
+static void test_repairs(void **state) {
+    (void)state;
+    static const uint32_t archs[] = { 80 };
+    struct spyi_backend backend = *spy_cuda_backend();
+    const float first[3] = { 1, 2, 3 };
+    spy_device_desc d;
+    spy_module_desc m;
+    memset(&d, 0, sizeof d);
+    memset(&m, 0, sizeof m);
+    backend.mend = mend;
+    backend.compile = compile;
+    d.backend = &backend;
+    d.offline = d.record_pack = true;
+    d.pack_archs = archs;
+    d.pack_arch_count = 1;
+    d.log.func = log_warning;
+    device = spy_create_device(&d);
+    assert_non_null(device);
+    m.name = "repairs";
+    m.source = "float twice(float x) { return 2 * x; }";
+    spy_module *module = spy_load_module(device, &m);
+    if (!module) fail_msg("%s", spy_take_error(device).message);
+    repairs = warnings = 0;
+    GOOD(spy_call(spy_find_function(module, "twice"), SPY_ARGS(spy_arg_tensor("x", tensor(3, first)), spy_arg_tensor("_result", tensor(3, NULL)))));
+    assert_true(repairs > 0);
+    assert_int_equal(warnings, repairs);
+    assert_string_equal(compiled, "mended");
+    spy_release_device(device);
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = { TEST(test_buffers), TEST(test_lists), TEST(test_textures), TEST(test_kernels) };
+    const struct CMUnitTest tests[] = { TEST(test_buffers), TEST(test_lists), TEST(test_textures), TEST(test_kernels),
+                                       cmocka_unit_test(test_repairs) };
     return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }
