@@ -11864,13 +11864,8 @@ SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_t
 SPYI_FN bool spyi_store_has(spyi_store *store, const spyi_text *question);
 SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const spyi_text *answer);
 SPYI_FN spyi_store_counts spyi_store_count(spyi_store *store);
-SPYI_FN const char *spyi_store_folder(const spyi_store *store);
 // Appends the folder that stores are in by default; appends nothing if the system names none.
 SPYI_FN void spyi_store_default_folder(spyi_text *out);
-// Removes all answers of a folder. Returns how many there were, and their bytes.
-SPYI_FN uint64_t spyi_store_clear(const char *folder, uint64_t *bytes);
-// Counts the answers in a folder, and their bytes.
-SPYI_FN uint64_t spyi_store_size(const char *folder, uint64_t *bytes);
 
 // >>base/inner.h --------------------------------------------------------------------------------------------
 
@@ -13895,10 +13890,6 @@ SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store) {
     return store ? store->pack : NULL;
 }
 
-SPYI_FN const char *spyi_store_folder(const spyi_store *store) {
-    return store->folder;
-}
-
 SPYI_FN spyi_store_counts spyi_store_count(spyi_store *store) {
     spyi_store_counts counts = { 0, 0, 0 };
     if (!store) return counts;
@@ -14015,25 +14006,22 @@ typedef struct spyi_store_found {
 } spyi_store_found;
 
 typedef struct spyi_store_sum {
-    uint64_t count, bytes;
-    bool clear;  // whether to remove all files
-    int64_t now; // otherwise the current time, by which old unfinished files are removed
+    uint64_t bytes;
+    int64_t now; // the current time, by which old unfinished files are removed
     uint32_t folder;
-    spyi_store_found *items; // the list of files; NULL means that they are not listed
+    spyi_store_found *items; // the list of files
     uint32_t item_count, capacity;
-    bool lists;
 } spyi_store_sum;
 
 static void spyi_store_sum_file(void *user, const char *folder, const spyi_store_file *file) {
     spyi_store_sum *sum = (spyi_store_sum *)user;
-    char path[1200];
-    bool unfinished = strchr(file->name, '.') != NULL;
-    snprintf(path, sizeof path, "%s/%s", folder, file->name);
-    if (sum->clear || (unfinished && sum->now - file->used > SPYI_STORE_OLD_S)) spyi_file_remove(path);
-    if (unfinished) return;
-    sum->count++;
+    if (strchr(file->name, '.')) { // an unfinished file
+        char path[1200];
+        snprintf(path, sizeof path, "%s/%s", folder, file->name);
+        if (sum->now - file->used > SPYI_STORE_OLD_S) spyi_file_remove(path);
+        return;
+    }
     sum->bytes += file->bytes;
-    if (!sum->lists) return;
     if (sum->item_count == sum->capacity) {
         uint32_t capacity = sum->capacity ? sum->capacity * 2 : 256;
         spyi_store_found *items = (spyi_store_found *)spyi_realloc(sum->items, capacity * sizeof *items);
@@ -14045,32 +14033,6 @@ static void spyi_store_sum_file(void *user, const char *folder, const spyi_store
     sum->items[sum->item_count++].folder = sum->folder;
 }
 
-static void spyi_store_sum_all(const char *folder, spyi_store_sum *sum) {
-    char path[1100];
-    sum->now = (int64_t)time(NULL);
-    for (sum->folder = 0; sum->folder < SPYI_STORE_SUBFOLDERS; sum->folder++) {
-        snprintf(path, sizeof path, "%s/%02x", folder, (unsigned)sum->folder);
-        spyi_store_list(path, spyi_store_sum_file, sum);
-    }
-}
-
-SPYI_FN uint64_t spyi_store_size(const char *folder, uint64_t *bytes) {
-    spyi_store_sum sum;
-    memset(&sum, 0, sizeof sum);
-    spyi_store_sum_all(folder, &sum);
-    *bytes = sum.bytes;
-    return sum.count;
-}
-
-SPYI_FN uint64_t spyi_store_clear(const char *folder, uint64_t *bytes) {
-    spyi_store_sum sum;
-    memset(&sum, 0, sizeof sum);
-    sum.clear = true;
-    spyi_store_sum_all(folder, &sum);
-    *bytes = sum.bytes;
-    return sum.count;
-}
-
 static int spyi_store_older(const void *a, const void *b) {
     int64_t x = ((const spyi_store_found *)a)->file.used, y = ((const spyi_store_found *)b)->file.used;
     return x < y ? -1 : x > y;
@@ -14079,8 +14041,12 @@ static int spyi_store_older(const void *a, const void *b) {
 static void spyi_store_shrink(const spyi_store *store) {
     spyi_store_sum sum;
     memset(&sum, 0, sizeof sum);
-    sum.lists = true;
-    spyi_store_sum_all(store->folder, &sum);
+    sum.now = (int64_t)time(NULL);
+    for (sum.folder = 0; sum.folder < SPYI_STORE_SUBFOLDERS; sum.folder++) {
+        char path[1100];
+        snprintf(path, sizeof path, "%s/%02x", store->folder, (unsigned)sum.folder);
+        spyi_store_list(path, spyi_store_sum_file, &sum);
+    }
     if (sum.bytes > store->most_bytes && sum.item_count) {
         qsort(sum.items, sum.item_count, sizeof *sum.items, spyi_store_older);
         uint64_t target = store->most_bytes / 10 * 9;
@@ -19677,6 +19643,8 @@ typedef struct spyi_builds {
 
 #define SPYI_MOST_ARCHS 16
 
+struct spyi_values; // the described arguments of a call (bind/describe.h)
+
 struct spy_device {
     spyi_context ctx; // the first member, which itself begins with spyi_object
     const spy_backend *backend;
@@ -19723,8 +19691,9 @@ struct spy_device {
     spyi_mutex dump_lock; // guards dump_directory, which compile threads read
     char *dump_directory;
     spyi_builds builds;
-    // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
-    bool keep_programs;
+    // Recipes (plan/recipe.h): returns the signature of a call, which its plan then has; kernels keep their code
+    // in host memory, from which recipes are written. NULL where no recipes are written.
+    uint64_t (*sign_call)(const spy_function *function, const struct spyi_values *values);
     // The compute capabilities for which kernels are compiled, in order, when the device records a pack. With
     // `offline` there is no GPU, and its kernels are not loaded (device/device.c).
     uint32_t pack_archs[SPYI_MOST_ARCHS];
@@ -19785,7 +19754,7 @@ SPYI_FN void spyi_device_free(spy_device *device); // is the last step of the de
 // >>build.c
 // Compiles and loads a kernel on a thread of its own. `what` names it in messages. `profile` NULL means that
 // desc->code is a compiled blob, which is only loaded. `blob`, which may be NULL, receives the compiled code
-// where device->keep_programs is set, and otherwise becomes empty. Returns SPY_ERROR_INTERRUPTED or
+// where device->sign_call is set, and otherwise becomes empty. Returns SPY_ERROR_INTERRUPTED or
 // SPY_ERROR_TIMEOUT when the caller is to wait no longer; the thread then goes on. Threads: any.
 SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
@@ -27777,7 +27746,7 @@ struct spyi_build {
     spyi_kernel *kernel;
     spy_status status;
     spyi_text error, log;
-    spyi_text blob;  // the compiled code, where device->keep_programs is set
+    spyi_text blob;  // the compiled code, where device->sign_call is set
     uint32_t failed; // the number of allocations that failed on the thread
     // These members are the task. `bytes` holds the profile, the desc with NULL for its pointers, and the
     // data that these point to; equal bytes mean equal kernels. Without `compiles` the code is a blob, which
@@ -27960,7 +27929,7 @@ static void spyi_build_make(spyi_build *b) {
         desc.code_size = blob.size;
     }
     if (b->status == SPY_OK) b->status = device->backend->load(device->gpu, &desc, &b->kernel, &b->error);
-    if (device->keep_programs) b->blob = blob;
+    if (device->sign_call) b->blob = blob;
     else spyi_text_free(&blob);
     b->failed = spyi_failed_allocations() - failed;
 }
@@ -43276,10 +43245,6 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
 // Returns the kind of the gradient that a function itself adds to, for a value of this kind: a whole tensor.
 SPYI_FN const spyi_value_kind *spyi_kind_of_inside(const spyi_value_kind *kind);
-// Returns the kind that a recipe means by this name, traits and field_op. NULL means that there is none, or
-// that it is a custom argument's own kind, which is in spyi_value.custom.
-SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
-SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
 // Returns the end of a message that says what a parameter of `type` takes, or NULL when no kind is chosen by
 // this type. `rules` may be NULL when the text does not matter.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
@@ -46271,7 +46236,25 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rul
     return takes;
 }
 
-// >>kinds by name. Several kinds may share a name; their traits and field_op tell them apart.
+// >>kinds/known.h -------------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
+
+// Kinds by name, for recipes (plan/recipe.h). Several kinds may share a name; their traits and field_op tell them
+// apart.
+
+// Returns the kind with this name, traits and field_op. NULL means that there is none, or that it is a custom
+// argument's own kind, which is in spyi_value.custom.
+SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
+SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
+
+#endif // SPYI_TEST_PARTS
+
+// >>kinds/known.c -------------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
+
+// The list of the kinds that recipes may name.
 
 SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op) {
     return strcmp(kind->name, name) == 0 && kind->run->traits == traits && kind->run->field_op == field_op;
@@ -46290,6 +46273,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits
         if (spyi_kind_is(known[i](), name, traits, field_op)) return known[i]();
     return NULL;
 }
+
+#endif // SPYI_TEST_PARTS
 
 // >>kinds/system.c ------------------------------------------------------------------------------------------
 
@@ -53576,7 +53561,7 @@ typedef struct spyi_launch {
 
 // >>variants: one compiled kernel each
 
-// A copy, in host memory, of the data from which a kernel was loaded; kept when device->keep_programs is set.
+// A copy, in host memory, of the data from which a kernel was loaded; kept when device->sign_call is set.
 typedef struct spyi_program {
     char *label, *entry;
     spyi_text code; // the blob that compile made
@@ -53727,9 +53712,6 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 // out of memory; the blob is then freed.
 SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text *blob,
                                         const spyi_literals *literals);
-// Loads a kernel from a kept program, without compiling.
-SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
-                                     spyi_text *error);
 SPYI_FN void spyi_program_free(spyi_program *program); // `program` may be NULL
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
@@ -53751,12 +53733,6 @@ SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key)
 SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *bound, spyi_variant *variant);
 // Makes room for `more` uses of textures with handles behind the others. Returns false when out of memory.
 SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more);
-
-// Visits each address among the parameters of the variant's dispatches (addresses.c). An address is given by
-// its byte offset in the block, or in the uniform buffers' bytes, one buffer behind the other. It may be 0, a
-// number that the caller gave, or lie in memory that the dispatch uses.
-SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
-                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
 
 // Rewrites the error when a kernel does not compile for a known cause in the user's code, and returns true;
 // otherwise returns false (diagnose.c).
@@ -53822,18 +53798,6 @@ SPYI_FN bool spyi_is_packed(const spy_device *device);
 SPYI_FN bool spyi_is_recording(const spy_device *device);
 // Writes the pack of a device that environment variable SLANGPY_RECORD_PACK has made record, and logs a failure.
 SPYI_FN void spyi_pack_save_at_end(spy_device *device);
-
-// >>plan/recipe_sign.h --------------------------------------------------------------------------------------
-
-// The signature of a call, by which a recipe (plan/recipe.h) is found and checked.
-
-// Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
-// of what kernels expect.
-#define SPYI_RECIPE_VERSION 8u
-
-// Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
-// is the same in every process.
-SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_values *values);
 
 // >>plan/pack_leaf.c ----------------------------------------------------------------------------------------
 
@@ -54228,41 +54192,6 @@ SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more) {
     variant->uses = uses;
     variant->use_capacity = own + 2 * more;
     return true;
-}
-
-// >>plan/addresses.c ----------------------------------------------------------------------------------------
-
-// Finds where the parameters of a dispatch have addresses. Only pack operations write addresses, so that
-// recorded work can be moved to other memory.
-
-typedef struct spyi_address_walk {
-    bool in_uniforms;
-    void (*visit)(void *user, bool in_uniforms, uint32_t offset);
-    void *user;
-} spyi_address_walk;
-
-static void spyi_walk_addresses(const spyi_address_walk *w, const spyi_pack *packs, uint32_t count,
-                                const spyi_leaf *leaves) {
-    uint32_t offsets[SPYI_MOST_ADDRESSES] = { 0, 0, 0 };
-    for (uint32_t i = 0; i < count; i++) {
-        const spyi_pack *pack = &packs[i];
-        uint32_t (*addresses)(const spyi_leaf *, uint32_t *) =
-            pack->op == SPYI_PACK_KIND ? leaves[pack->leaf].kind->run->addresses : NULL;
-        bool one = pack->op == SPYI_PACK_ADDRESS || pack->op == SPYI_PACK_SUMS || pack->op == SPYI_PACK_PRINT;
-        uint32_t found = one ? 1 : addresses ? addresses(&leaves[pack->leaf], offsets) : 0;
-        for (uint32_t k = 0; k < found; k++)
-            w->visit(w->user, w->in_uniforms, pack->offset + (one ? 0 : offsets[k]));
-    }
-}
-
-SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
-                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset),
-                                    void *user) {
-    const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
-    spyi_address_walk walk = { false, visit, user };
-    spyi_walk_addresses(&walk, variant->emitted.packs, variant->emitted.pack_count, plan->bound.leaves);
-    walk.in_uniforms = true;
-    spyi_walk_addresses(&walk, bound_inputs->packs, bound_inputs->pack_count, bound_inputs->leaves);
 }
 
 SPYI_COLD_END
@@ -54916,7 +54845,8 @@ SPYI_FN spyi_plan *spyi_plan_new(spy_function *function, const spyi_values *valu
     plan->generation = function->module->generation;
     plan->references = 1;
     plan->value_count = values->count;
-    if (function->object.device->keep_programs) plan->signature = spyi_recipe_signature(function, values);
+    if (function->object.device->sign_call)
+        plan->signature = function->object.device->sign_call(function, values);
     return plan;
 }
 
@@ -55291,25 +55221,6 @@ SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text 
     return p;
 }
 
-SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
-                                     spyi_text *error) {
-    spyi_text step = { NULL, 0, 0 };
-    spyi_kernel_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.label = program->label;
-    desc.code = program->code.data;
-    desc.code_size = program->code.size;
-    desc.entry = program->entry;
-    desc.iface = program->iface;
-    spyi_text_add(&step, "load %s", program->label);
-    spyi_step(&device->ctx, spyi_text_str(&step), false);
-    spy_status status = spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), kernel, NULL, error);
-    spyi_step(&device->ctx, spyi_text_str(&step), true);
-    spyi_text_free(&step);
-    if (status == SPY_OK) spyi_print_learn(device, &program->literals);
-    return status;
-}
-
 SPYI_FN void spyi_program_free(spyi_program *program) {
     if (!program) return;
     free(program->label);
@@ -55572,7 +55483,25 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     return status;
 }
 
+// >>plan/recipe_sign.h --------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
+
+// The signature of a call, by which a recipe (plan/recipe.h) is found and checked.
+
+// Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
+// of what kernels expect.
+#define SPYI_RECIPE_VERSION 8u
+
+// Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
+// is the same in every process.
+SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_values *values);
+
+#endif // SPYI_TEST_PARTS
+
 // >>plan/recipe_sign.c --------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The signature by which a recipe is found and checked: a hash of the call that is the same in every process.
 // A plan's key cannot serve, as its numbers of types and functions and its table addresses change from
@@ -55650,6 +55579,8 @@ SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_
     return hash ? hash : 1;
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>plan/recipe.h -------------------------------------------------------------------------------------------
 
 #if defined(SPYI_TEST_PARTS)
@@ -55668,6 +55599,51 @@ SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, sp
 // profile, call or struct layout, are refused, and `error` says why.
 SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *values, const void *bytes,
                                     size_t size, spyi_plan **plan, spyi_text *error);
+
+// Visits each address among the parameters of the variant's dispatches (addresses.c). An address is given by
+// its byte offset in the block, or in the uniform buffers' bytes, one buffer behind the other. It may be 0, a
+// number that the caller gave, or lie in memory that the dispatch uses.
+SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
+                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
+
+#endif // SPYI_TEST_PARTS
+
+// >>plan/addresses.c ----------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
+
+// Finds where the parameters of a dispatch have addresses. Only pack operations write addresses, so that
+// recorded work can be moved to other memory.
+
+typedef struct spyi_address_walk {
+    bool in_uniforms;
+    void (*visit)(void *user, bool in_uniforms, uint32_t offset);
+    void *user;
+} spyi_address_walk;
+
+static void spyi_walk_addresses(const spyi_address_walk *w, const spyi_pack *packs, uint32_t count,
+                                const spyi_leaf *leaves) {
+    uint32_t offsets[SPYI_MOST_ADDRESSES] = { 0, 0, 0 };
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_pack *pack = &packs[i];
+        uint32_t (*addresses)(const spyi_leaf *, uint32_t *) =
+            pack->op == SPYI_PACK_KIND ? leaves[pack->leaf].kind->run->addresses : NULL;
+        bool one = pack->op == SPYI_PACK_ADDRESS || pack->op == SPYI_PACK_SUMS || pack->op == SPYI_PACK_PRINT;
+        uint32_t found = one ? 1 : addresses ? addresses(&leaves[pack->leaf], offsets) : 0;
+        for (uint32_t k = 0; k < found; k++)
+            w->visit(w->user, w->in_uniforms, pack->offset + (one ? 0 : offsets[k]));
+    }
+}
+
+SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
+                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset),
+                                    void *user) {
+    const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
+    spyi_address_walk walk = { false, visit, user };
+    spyi_walk_addresses(&walk, variant->emitted.packs, variant->emitted.pack_count, plan->bound.leaves);
+    walk.in_uniforms = true;
+    spyi_walk_addresses(&walk, bound_inputs->packs, bound_inputs->pack_count, bound_inputs->leaves);
+}
 
 #endif // SPYI_TEST_PARTS
 
@@ -56085,7 +56061,7 @@ static const char *spyi_recipe_refusal(const spyi_plan *plan) {
     const spy_device *device = plan->function->object.device;
     if (plan->redirect) return "it leads to plans and is none itself";
     if (plan->bound.stage) return "it is a stage of a draw";
-    if (!device->keep_programs || !plan->signature) return "the device does not keep its kernels' code";
+    if (!device->sign_call || !plan->signature) return "the device does not keep its kernels' code";
     if (device->bounds)
         return "kernels that check indices (desc.check_bounds) have an address of this process's memory";
     if (plan->generation != plan->function->module->generation) return "its module has been reloaded since";
@@ -56235,6 +56211,26 @@ static void spyi_recipe_check_sizes(spyi_stream *r, const uint8_t *sizes) {
 
 // >>variants
 
+// Loads a kernel from a kept program, without compiling.
+static spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
+                                    spyi_text *error) {
+    spyi_text step = { NULL, 0, 0 };
+    spyi_kernel_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.label = program->label;
+    desc.code = program->code.data;
+    desc.code_size = program->code.size;
+    desc.entry = program->entry;
+    desc.iface = program->iface;
+    spyi_text_add(&step, "load %s", program->label);
+    spyi_step(&device->ctx, spyi_text_str(&step), false);
+    spy_status status = spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), kernel, NULL, error);
+    spyi_step(&device->ctx, spyi_text_str(&step), true);
+    spyi_text_free(&step);
+    if (status == SPY_OK) spyi_print_learn(device, &program->literals);
+    return status;
+}
+
 static void spyi_recipe_add_variant(spyi_stream *r, spyi_plan *plan) {
     spy_device *device = plan->function->object.device;
     spyi_variant *variant = (spyi_variant *)spyi_calloc(1, sizeof *variant);
@@ -56250,7 +56246,7 @@ static void spyi_recipe_add_variant(spyi_stream *r, spyi_plan *plan) {
     } else {
         spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     }
-    if (variant && device->keep_programs) {
+    if (variant && device->sign_call) {
         variant->program = program;
         program = NULL;
     }
