@@ -21563,150 +21563,137 @@ SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *
     return arg;
 }
 
-// >>scalars in
+// The public functions return what these three return, so that a build without optimisation makes code for
+// filling and copying an argument here only. With optimisation they are inlined.
 
-spy_arg spy_arg_bool(const char *name, bool value) {
+static inline spy_arg spyi_int_arg(const char *name, spy_arg_kind kind, spy_dtype dtype, uint64_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_DEFAULT, SPY_DTYPE_BOOL);
-    arg.value.u = value ? 1u : 0u;
+    spyi_set_arg(&arg, name, kind, SPY_DIRECTION_DEFAULT, dtype);
+    arg.value.u = value; // the bits are those of value.i
     return arg;
 }
 
-spy_arg spy_arg_i32(const char *name, int32_t value) {
+static inline spy_arg spyi_float_arg(const char *name, spy_dtype dtype, double value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_INT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_INT32);
-    arg.value.i = value;
-    return arg;
-}
-
-spy_arg spy_arg_u32(const char *name, uint32_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_UINT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_UINT32);
-    arg.value.u = value;
-    return arg;
-}
-
-spy_arg spy_arg_i64(const char *name, int64_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_INT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_INT64);
-    arg.value.i = value;
-    return arg;
-}
-
-spy_arg spy_arg_u64(const char *name, uint64_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_UINT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_UINT64);
-    arg.value.u = value;
-    return arg;
-}
-
-spy_arg spy_arg_f32(const char *name, float value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_FLOAT32);
-    arg.value.f = (double)value;
-    return arg;
-}
-
-spy_arg spy_arg_f64(const char *name, double value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_FLOAT64);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, dtype);
     arg.value.f = value;
     return arg;
 }
 
+// `data` becomes the pointer of the union that the kind uses.
+static inline spy_arg spyi_pointer_arg(const char *name, spy_arg_kind kind, spy_direction direction,
+                                       spy_dtype dtype, const void *data, size_t count) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, kind, direction, dtype);
+    arg.value.data = data;
+    arg.count = count;
+    return arg;
+}
+
+// >>scalars in
+
+spy_arg spy_arg_bool(const char *name, bool value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_BOOL, SPY_DTYPE_BOOL, value ? 1u : 0u);
+}
+
+spy_arg spy_arg_i32(const char *name, int32_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_INT, SPY_DTYPE_INT32, (uint64_t)(int64_t)value);
+}
+
+spy_arg spy_arg_u32(const char *name, uint32_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_UINT, SPY_DTYPE_UINT32, value);
+}
+
+spy_arg spy_arg_i64(const char *name, int64_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_INT, SPY_DTYPE_INT64, (uint64_t)value);
+}
+
+spy_arg spy_arg_u64(const char *name, uint64_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_UINT, SPY_DTYPE_UINT64, value);
+}
+
+spy_arg spy_arg_f32(const char *name, float value) {
+    return spyi_float_arg(name, SPY_DTYPE_FLOAT32, (double)value);
+}
+
+spy_arg spy_arg_f64(const char *name, double value) {
+    return spyi_float_arg(name, SPY_DTYPE_FLOAT64, value);
+}
+
 // >>scalars out and inout: `value` points to the caller's memory, one scalar of the argument's dtype
 
-#define SPYI_RESULT(kind, direction, dtype)                                                                  \
-    spy_arg arg;                                                                                             \
-    spyi_set_arg(&arg, name, kind, direction, dtype);                                                        \
-    arg.value.out = value;                                                                                   \
-    return arg
-
 spy_arg spy_out_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_KIND_BOOL, SPY_DIRECTION_OUT, SPY_DTYPE_BOOL);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_OUT, SPY_DTYPE_BOOL, value, 0);
 }
 
 spy_arg spy_out_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT32, value, 0);
 }
 
 spy_arg spy_out_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT32, value, 0);
 }
 
 spy_arg spy_out_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT64, value, 0);
 }
 
 spy_arg spy_out_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT64, value, 0);
 }
 
 spy_arg spy_out_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT32, value, 0);
 }
 
 spy_arg spy_out_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT64, value, 0);
 }
 
 spy_arg spy_inout_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT32, value, 0);
 }
 
 spy_arg spy_inout_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT32, value, 0);
 }
 
 spy_arg spy_inout_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_KIND_BOOL, SPY_DIRECTION_INOUT, SPY_DTYPE_BOOL);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_INOUT, SPY_DTYPE_BOOL, value, 0);
 }
 
 spy_arg spy_inout_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT64, value, 0);
 }
 
 spy_arg spy_inout_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT64, value, 0);
 }
 
 spy_arg spy_inout_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT32, value, 0);
 }
 
 spy_arg spy_inout_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT64, value, 0);
 }
 
 // >>tensors, arrays, bytes, structs
 
 spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.tensor = tensor;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, tensor, 0);
 }
 
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
-    arg.value.new_tensor = tensor;
-    return arg;
-}
-
-static spy_arg spyi_make_result(const char *name, spy_direction direction, spy_result *result) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_RESULT, direction, SPY_DTYPE_DEFAULT);
-    arg.value.result = result;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT, tensor, 0);
 }
 
 spy_arg spy_out_result(const char *name, spy_result *result) {
-    return spyi_make_result(name, SPY_DIRECTION_OUT, result);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_RESULT, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT, result, 0);
 }
 
 spy_arg spy_inout_result(const char *name, spy_result *result) {
-    return spyi_make_result(name, SPY_DIRECTION_INOUT, result);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_RESULT, SPY_DIRECTION_INOUT, SPY_DTYPE_DEFAULT, result, 0);
 }
 
 // A rank beyond SPY_MAX_RANK stays in `count`, so that the call refuses it; `dims` then holds the first sizes
@@ -21752,41 +21739,28 @@ spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count) {
     return spyi_make_vector(name, SPY_DTYPE_INT32, count, values);
 }
 
-static spy_arg spyi_make_data(const char *name, spy_direction direction, const void *data,
-                              size_t size_bytes) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_DATA, direction, SPY_DTYPE_DEFAULT);
-    arg.value.data = data;
-    arg.count = size_bytes;
-    return arg;
-}
-
 spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_DEFAULT, data, size_bytes);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_DATA, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, data,
+                            size_bytes);
 }
 
 spy_arg spy_out_data(const char *name, void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_OUT, data, size_bytes);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_DATA, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT, data, size_bytes);
 }
 
 spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_INOUT, data, size_bytes);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_DATA, SPY_DIRECTION_INOUT, SPY_DTYPE_DEFAULT, data,
+                            size_bytes);
 }
 
 spy_arg spy_arg_diff_pair(const char *name, spy_args pair) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.fields = pair.items;
-    arg.count = pair.count;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, pair.items,
+                            pair.count);
 }
 
 spy_arg spy_arg_struct(const char *name, spy_args fields) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.fields = fields.items;
-    arg.count = fields.count;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, fields.items,
+                            fields.count);
 }
 
 // >>how an argument is run over
@@ -21822,9 +21796,7 @@ spy_arg spy_vcast(spy_arg arg, const char *type) {
 }
 
 spy_arg spy_arg_any(const char *name) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_NONE, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_NONE, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, NULL, 0);
 }
 
 // >>data/packed.c -------------------------------------------------------------------------------------------
@@ -64971,6 +64943,10 @@ static void spyi_draw_arg(spyi_draw_pass *pass, spy_arg arg) {
     pass->args[pass->arg_count++] = arg;
 }
 
+static void spyi_draw_tensor(spyi_draw_pass *pass, const char *name, spy_tensor *tensor) {
+    spyi_draw_arg(pass, spy_arg_tensor(name, tensor));
+}
+
 // Returns the argument without gradients: the value of a pair, or a copy of a struct's fields without theirs.
 static spy_arg spyi_draw_value(spyi_draw_pass *pass, const spy_arg *arg) {
     spy_arg value = *arg;
@@ -65025,11 +65001,11 @@ static spy_status spyi_draw_run_corners(spyi_draw_pass *pass, spy_call_mode mode
     pass->arg_count = 0;
     spyi_draw_arg(pass, spy_arg_call_id("slangpy_draw_at"));
     spyi_draw_arg(pass, spy_arg_i32n("slangpy_draw_range", range, 4));
-    if (pass->form.indexed) spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_indices", pass->indices));
+    if (pass->form.indexed) spyi_draw_tensor(pass, "slangpy_draw_indices", pass->indices);
     for (uint32_t b = 0; b < pass->form.buffer_count; b++)
-        spyi_draw_arg(pass, spy_arg_tensor(names[b], pass->attributes[b]));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_corners", pass->corner_rows));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_flat", pass->flat_rows));
+        spyi_draw_tensor(pass, names[b], pass->attributes[b]);
+    spyi_draw_tensor(pass, "slangpy_draw_corners", pass->corner_rows);
+    spyi_draw_tensor(pass, "slangpy_draw_flat", pass->flat_rows);
     spyi_draw_user_args(pass, SPYI_FEEDS_VERTEX, mode == SPY_CALL_MODE_BACKWARD);
     return spyi_draw_call_of(pass, pass->gradient.corner, "slangpy_draw_corner", mode, pass->corners, 0);
 }
@@ -65089,13 +65065,13 @@ static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
                                                                        pass->d->raster->state.depth_write
                                                                    ? 1
                                                                    : 0));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_corners", pass->corner_rows));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_flat", pass->flat_rows));
+    spyi_draw_tensor(pass, "slangpy_draw_corners", pass->corner_rows);
+    spyi_draw_tensor(pass, "slangpy_draw_flat", pass->flat_rows);
     for (uint32_t t = 0; t < SPY_MOST_TARGETS; t++) {
         if (!pass->form.channels[t]) continue;
         const spy_draw_target *target = &pass->d->desc->targets[t];
         spy_tensor *grad = target->texture->grad_levels[0];
-        spyi_draw_arg(pass, spy_arg_tensor(edges ? spyi_draw_whole_names[t] : spyi_draw_grad_names[t], grad));
+        spyi_draw_tensor(pass, edges ? spyi_draw_whole_names[t] : spyi_draw_grad_names[t], grad);
         if (edges) spyi_draw_arg(pass, spy_arg_f32n(spyi_draw_clear_names[t], target->clear.floats, 4));
     }
     spyi_draw_user_args(pass, SPYI_FEEDS_FRAGMENT, !edges);
@@ -69645,12 +69621,18 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
 
 // >>its gradients
 
+// Adds an argument of `seeded` that has the result's shape.
+static void spyi_reducing_spread(const spyi_reducing *r, size_t *count, const char *name, const spy_arg *arg) {
+    spy_arg *to = &r->items[(*count)++];
+    *to = *arg;
+    if (to->kind == SPY_ARG_KIND_TENSOR || to->kind == SPY_ARG_KIND_ARRAY) *to = spy_vmap(*to, r->kept);
+    to->name = name;
+}
+
 static spy_status spyi_reduce_backward(spyi_reducing *r) {
-    const spy_arg *result = r->result;
+    const spy_arg *result = r->result, *value, *seed;
     size_t count = r->count;
-    spy_arg seed, value;
-    memset(&seed, 0, sizeof seed);
-    memset(&value, 0, sizeof value);
+    spy_arg tensor;
     if (!r->fused->seeded) {
         spyi_text words = { NULL, 0, 0 };
         spyi_text_add(&words, "it has no derivative: %s", spyi_text_str(&r->fused->no_derivative));
@@ -69663,23 +69645,19 @@ static spy_status spyi_reduce_backward(spyi_reducing *r) {
         if (!grad)
             return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
                                       "'_result': expected a tensor with a gradient, got none");
-        value = *result;
-        seed = spy_arg_tensor("seed_", grad);
+        tensor = spy_arg_tensor(NULL, grad);
+        value = result;
+        seed = &tensor;
     } else if (result->kind == SPY_ARG_KIND_PAIR && result->count == 2 && result->value.fields) {
-        value = result->value.fields[0];
-        seed = result->value.fields[1];
+        value = &result->value.fields[0];
+        seed = &result->value.fields[1];
     } else {
         return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
                                   "'_result': expected a tensor with a gradient, or spy_arg_diff_pair()");
     }
-    if (seed.kind == SPY_ARG_KIND_TENSOR || seed.kind == SPY_ARG_KIND_ARRAY) seed = spy_vmap(seed, r->kept);
-    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY)
-        value = spy_vmap(value, r->kept);
-    seed.name = "seed_";
-    value.name = "value_";
-    r->items[count++] = seed;
+    spyi_reducing_spread(r, &count, "seed_", seed);
     spyi_reducing_scale(r, &count);
-    if (r->fused->reduction >= SPY_FUSE_REDUCTION_MIN) r->items[count++] = value;
+    if (r->fused->reduction >= SPY_FUSE_REDUCTION_MIN) spyi_reducing_spread(r, &count, "value_", value);
     return spyi_reducing_run(r, r->fused->seeded, count);
 }
 
