@@ -185,12 +185,7 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
     return SPY_OK;
 }
 
-// The device's functions by name. A loop over a table makes less code than a call for each function.
-typedef struct spyi_vk_function {
-    const char *name;
-    size_t offset; // the offset of the function's member in spyi_vk_functions
-} spyi_vk_function;
-
+// The members of spyi_vk_functions.
 #define SPYI_VK_ENTRY(name) { #name, offsetof(spyi_vk_functions, name) },
 static const spyi_vk_function spyi_vk_needed_functions[] = { SPYI_VK_DEVICE_FUNCTIONS(SPYI_VK_ENTRY) };
 static const spyi_vk_function spyi_vk_optional_functions[] = { SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(
