@@ -11792,7 +11792,7 @@ SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen);
 
 SPYI_FN size_t spyi_align(size_t value, size_t alignment); // rounds up to a multiple of `alignment`, which
                                                            // may be any number > 0
-SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // returns bytes in host memory
+SPYI_FN bool spyi_dtype_is_float(spy_dtype dtype);         // returns whether it is a floating-point type
 
 // >>base/archive.h ------------------------------------------------------------------------------------------
 
@@ -11939,8 +11939,8 @@ const char *spy_dtype_name(spy_dtype dtype) {
     }
 }
 
-size_t spyi_scalar_size(spy_dtype dtype) {
-    return spy_dtype_size_bytes(dtype);
+bool spyi_dtype_is_float(spy_dtype dtype) {
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 size_t spyi_align(size_t value, size_t alignment) {
@@ -16358,7 +16358,7 @@ static void spyi_offline_limits(spyi_limits *limits, const spy_device_desc *desc
     limits->fill_alignment = 4;
     for (uint32_t i = 0; i < SPY_DTYPE_COUNT; i++)
         for (uint32_t columns = 0; columns < 4; columns++)
-            if (i != SPY_DTYPE_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
+            if (i != SPY_DTYPE_BOOL && spy_dtype_size_bytes((spy_dtype)i) <= 4 && columns != 2)
                 limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
     info->backend = "null";
     memcpy(info->name, "null device", sizeof "null device");
@@ -18077,7 +18077,7 @@ SPYI_FN spy_status spyi_null_check_inputs(spyi_null_gpu *n, const char *what, co
         const spyi_binding *b = &bindings[i];
         const spyi_parameter *s = spyi_interface_find(&k->iface, i);
         bool texels = s->kind != SPYI_PARAMETER_BUFFER;
-        uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
+        uint64_t texel = texels ? spy_dtype_size_bytes((spy_dtype)s->scalar) * s->columns : 1;
         if (b->kind != SPYI_BINDING_BUFFER) {
             spy_status status = spyi_null_check_image_binding(n, k->label, i, b, s, error);
             if (status != SPY_OK) return status;
@@ -18600,7 +18600,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->max_texels = spyi_null_u64(d->max_texels, (uint64_t)64 << 20);
     for (i = 0; i < SPY_DTYPE_COUNT && !d->no_texels; i++)
         for (columns = 0; columns < 4; columns++)
-            if (i != SPY_DTYPE_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
+            if (i != SPY_DTYPE_BOOL && spy_dtype_size_bytes((spy_dtype)i) <= 4 && columns != 2)
                 limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
     profile->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
     profile->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
@@ -19871,7 +19871,7 @@ static char *spyi_type_take(spyi_text *text) { // returns a copy of the text and
 }
 
 static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar) {
-    return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
+    return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spy_dtype_size_bytes(scalar);
 }
 
 // Sets size and alignment of a vector. On CUDA, vectors of 2 and of 4 are aligned to their size (16 bytes at
@@ -19981,7 +19981,7 @@ spyi_types *spyi_types_create(spyi_target target) {
         t.scalar = (spy_dtype)i;
         t.name = spyi_strdup(spy_dtype_name(t.scalar));
         t.display = spyi_strdup(t.name);
-        t.host_size = t.host_align = spyi_scalar_size(t.scalar);
+        t.host_size = t.host_align = spy_dtype_size_bytes(t.scalar);
         t.device_size = t.device_align = spyi_type_device_scalar(types, t.scalar);
         t.same_layout = t.host_size == t.device_size;
         types->scalars[i] = spyi_type_intern(types, &t);
@@ -20656,7 +20656,7 @@ static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
 }
 
 static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
-    unsigned bits = (unsigned)spyi_scalar_size(type) * 8;
+    unsigned bits = (unsigned)spy_dtype_size_bytes(type) * 8;
     bool is_signed = type == SPY_DTYPE_INT8 || type == SPY_DTYPE_INT16 || type == SPY_DTYPE_INT32 ||
                      type == SPY_DTYPE_INT64;
     *high = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
@@ -20704,7 +20704,7 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
         memcpy(to, &v, sizeof v);
     } else {
         if (s->kind == SPYI_SCALAR_FLOAT) bits = s->f < 0 ? (uint64_t)(int64_t)s->f : (uint64_t)s->f;
-        switch (spyi_scalar_size(type)) {
+        switch (spy_dtype_size_bytes(type)) {
         case 1: {
             uint8_t v = (uint8_t)bits;
             memcpy(to, &v, sizeof v);
@@ -20764,7 +20764,7 @@ static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype 
 bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count) {
     char *out = (char *)to;
     const char *in = (const char *)from;
-    size_t to_size = spyi_scalar_size(to_type), from_size = spyi_scalar_size(from_type);
+    size_t to_size = spy_dtype_size_bytes(to_type), from_size = spy_dtype_size_bytes(from_type);
     if (count == 0) return true;
     if (to_type == from_type && to_type != SPY_DTYPE_BOOL) {
         memcpy(out, in, count * to_size);
@@ -20821,9 +20821,6 @@ typedef enum spyi_fit_use {
     SPYI_USE_SHARED // device memory that is loaded and stored, or used as bytes, and never converted
 } spyi_fit_use;
 
-static bool spyi_dtype_is_float(spy_dtype d) {
-    return d >= SPY_DTYPE_FLOAT16;
-}
 static bool spyi_dtype_is_signed(spy_dtype d) {
     return d == SPY_DTYPE_INT8 || d == SPY_DTYPE_INT16 || d == SPY_DTYPE_INT32 || d == SPY_DTYPE_INT64;
 }
@@ -20832,7 +20829,7 @@ static bool spyi_dtype_is_signed(spy_dtype d) {
 // values are refused.
 static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (from == to) return 0;
-    size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
+    size_t from_size = spy_dtype_size_bytes(from), to_size = spy_dtype_size_bytes(to);
     if (to == SPY_DTYPE_BOOL) return SPYI_NO_FIT;
     if (from == SPY_DTYPE_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
     if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
@@ -21855,7 +21852,7 @@ static const char *spyi_packed_bytes(const spy_arg *arg, size_t *size) {
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, sizeof shape.dims);
         int64_t count = spyi_shape_count(&shape);
-        size_t element = spyi_scalar_size(arg->dtype);
+        size_t element = spy_dtype_size_bytes(arg->dtype);
         if (count < 0 || (element && count > SPYI_MOST_BYTES / (int64_t)element))
             return "its shape has a negative or too large size";
         *size = (size_t)count * element;
@@ -25319,7 +25316,7 @@ static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_DTYPE_FLOAT64, 1);
     case SPYI_TYPE_VECTOR:
     case SPYI_TYPE_MATRIX: {
-        size_t size = spyi_scalar_size(type->scalar);
+        size_t size = spy_dtype_size_bytes(type->scalar);
         for (uint32_t i = 0; i < type->rows * type->columns; i++)
             if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_DTYPE_FLOAT64, 1))
                 return false;
@@ -25427,7 +25424,7 @@ static bool spyi_types_alike(const spyi_type *a, const spyi_type *b) {
 static void spyi_report_misfit(const char *from, spy_dtype from_type, const spy_tensor *to, size_t scalars,
                                spyi_text *error) {
     char scratch[8];
-    size_t size = spyi_scalar_size(from_type), i = 0;
+    size_t size = spy_dtype_size_bytes(from_type), i = 0;
     while (i + 1 < scalars && spyi_convert_scalars(scratch, to->type->scalar, from + i * size, from_type, 1))
         i++;
     size_t element = scalars / (size_t)to->element_count;
@@ -25452,7 +25449,7 @@ static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_
     if (status == SPY_OK) status = spyi_tensor_download(from, data, error);
     if (status == SPY_OK && converted != data) {
         // The types that are converted have no padding in C.
-        size_t scalars = from_size / spyi_scalar_size(from->type->scalar);
+        size_t scalars = from_size / spy_dtype_size_bytes(from->type->scalar);
         if (!spyi_convert_scalars(converted, to->type->scalar, data, from->type->scalar, scalars)) {
             spyi_report_misfit(data, from->type->scalar, to, scalars, error);
             status = SPY_ERROR_OUT_OF_RANGE;
@@ -26676,13 +26673,9 @@ typedef struct spyi_column {
                               // there are none
 } spyi_column;
 
-static bool spyi_print_is_float(spy_dtype dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
-}
-
 // Takes a scalar in the first scan, which finds the width of integers and the range of floats.
 static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype) {
-    if (!spyi_print_is_float(dtype)) {
+    if (!spyi_dtype_is_float(dtype)) {
         spyi_text text = { NULL, 0, 0 };
         spyi_scalar_text(scalar, dtype, &text);
         if (text.size > c->width) c->width = text.size;
@@ -26731,8 +26724,8 @@ static int spyi_print_max(int a, int b) {
 
 // Takes a scalar in the second scan, which finds how many characters floats need before and behind the point.
 static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dtype) {
-    double value = spyi_print_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
-    if (!spyi_print_is_float(dtype) || !spyi_print_is_finite(value)) return;
+    double value = spyi_dtype_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
+    if (!spyi_dtype_is_float(dtype) || !spyi_print_is_finite(value)) return;
     spyi_digits d = spyi_column_digits(c, value, dtype);
     int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
     c->left = spyi_print_max(c->left, whole + d.negative);
@@ -26746,7 +26739,7 @@ static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dt
 
 static void spyi_column_finish(spyi_column *c, spy_dtype dtype, bool alone) {
     if (dtype == SPY_DTYPE_BOOL && !alone) c->width = 5; // the width of "False", which "True" gets too
-    if (!spyi_print_is_float(dtype)) return;
+    if (!spyi_dtype_is_float(dtype)) return;
     if (c->with_exponent) c->right = c->places + c->exponent_digits + 2;
     int width = c->left + 1 + c->right;
     if (c->any_other) width = spyi_print_max(width, c->any_negative_infinity ? 4 : 3);
@@ -26778,7 +26771,7 @@ static void spyi_column_float(const spyi_column *c, double value, spy_dtype dtyp
 }
 
 static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype dtype, spyi_text *out) {
-    if (spyi_print_is_float(dtype)) {
+    if (spyi_dtype_is_float(dtype)) {
         spyi_column_float(c, spyi_float_value(scalar, dtype), dtype, out);
         return;
     }
@@ -27340,7 +27333,7 @@ static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char
     for (uint32_t i = 0; i < type->field_count; i++)
         if (!spyi_cursor_scalars(w, type->fields[i].type, at + type->fields[i].host_offset)) return false;
     if (n > 0 || type->kind == SPYI_TYPE_STRUCT) return true;
-    char scratch[8], *value = w->values + w->done * spyi_scalar_size(w->dtype);
+    char scratch[8], *value = w->values + w->done * spy_dtype_size_bytes(w->dtype);
     char *from = w->write ? value : at, *to = w->check ? scratch : w->write ? at : value;
     spy_dtype from_type = w->write ? w->dtype : type->scalar, to_type = w->write ? type->scalar : w->dtype;
     if (!spyi_convert_scalars(to, to_type, from, from_type, 1)) {
@@ -28087,10 +28080,6 @@ static uint64_t spyi_message_bits(const spyi_message_value *v, uint32_t i) {
     return v->words[2 * i] | (uint64_t)v->words[2 * i + 1] << 32;
 }
 
-static bool spyi_message_is_float(uint32_t dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
-}
-
 // >>formats: [[fill]align][sign][#][0][width][.precision][type]
 
 typedef struct spyi_message_spec {
@@ -28238,7 +28227,7 @@ static double spyi_message_as_double(const spyi_message_value *v, uint32_t i) {
         memcpy(&value, &bits, sizeof value);
         return value;
     }
-    if (spyi_message_is_float(v->dtype)) {
+    if (spyi_dtype_is_float((spy_dtype)v->dtype)) {
         memcpy(&single, &low, sizeof single);
         return single;
     }
@@ -28251,7 +28240,7 @@ static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const s
     uint64_t bits = spyi_message_bits(v, i);
     if (v->dtype == SPY_DTYPE_BOOL && !spec->type) {
         spyi_message_text(spec, bits ? "true" : "false", out);
-    } else if (spyi_message_is_float(v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
+    } else if (spyi_dtype_is_float((spy_dtype)v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
         spyi_message_float(spec, spyi_message_as_double(v, i),
                            v->dtype != SPY_DTYPE_FLOAT32 && v->dtype != SPY_DTYPE_FLOAT16, out);
     } else {
@@ -28275,9 +28264,9 @@ static const char *spyi_message_needs(const spyi_message_value *v, const spyi_me
                : spec->align == '=' || spec->sign ? "a number"
                                                   : NULL;
     if (spec->type == 's') return "a string";
-    if (integers && spyi_message_is_float(v->dtype)) return "an integer";
+    if (integers && spyi_dtype_is_float((spy_dtype)v->dtype)) return "an integer";
     if (spec->type && !integers && !reals) return "another type letter";
-    bool real = reals || spyi_message_is_float(v->dtype);
+    bool real = reals || spyi_dtype_is_float((spy_dtype)v->dtype);
     return spec->precision >= 0 && !real ? "a float" : NULL;
 }
 
@@ -37021,10 +37010,6 @@ spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name) 
     return node;
 }
 
-static bool spyi_sl_is_float(spy_dtype dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
-}
-
 void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node) {
     static const struct {
         uint32_t modifier, flag;
@@ -37045,7 +37030,7 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
     if (!lib->spReflectionVariable_HasDefaultValue(variable)) return;
     node->flags |= SPY_DECL_FLAG_HAS_DEFAULT;
     // libslang's function for floats works only for a float, and its function for ints only for an int.
-    if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_sl_is_float(node->type->dtype)) {
+    if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_dtype_is_float(node->type->dtype)) {
         if (lib->spReflectionVariable_GetDefaultValueFloat(variable, &number) >= 0)
             node->value = spyi_sl_float_constant(number);
     } else if (lib->spReflectionVariable_GetDefaultValueInt(variable, &whole) >= 0) {
@@ -43342,6 +43327,7 @@ SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf);
 // Returns how many tensors the field of a tensor that is passed whole holds: 1 for the tensor, and one for
 // each gradient behind it (whole_fill.c).
 SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf);
+SPYI_FN void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out);
 // The functions stop_adding, addresses and pack of spyi_kind_run.
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
 SPYI_FN uint32_t spyi_whole_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
@@ -43722,7 +43708,7 @@ static spy_status spyi_readback_make(const spyi_leaf *leaf, const spyi_value *va
         spy_dtype to = spyi_kind_scalar(leaf);
         const spy_result *result = value->arg->value.result;
         if (!spyi_convert_scalars(host, to, result->data, result->dtype,
-                                  leaf->type->host_size / spyi_scalar_size(to)))
+                                  leaf->type->host_size / spy_dtype_size_bytes(to)))
             return spyi_does_not_fit(leaf, value, error);
         spyi_type_to_device(leaf->type, made->place, host, 1);
     } else {
@@ -43782,7 +43768,7 @@ static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_l
     bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
                    scalar->kind == SPYI_TYPE_MATRIX;
     count *= numbers ? (size_t)scalar->rows * scalar->columns : 0;
-    if (!count || count * spyi_scalar_size(value->type->scalar) != value->size) {
+    if (!count || count * spy_dtype_size_bytes(value->type->scalar) != value->size) {
         spyi_text_add(&fitting->hint, "; its value needs as many scalars as the parameter has");
         return false;
     }
@@ -43942,7 +43928,7 @@ static spy_status spyi_upload_make(const spyi_leaf *leaf, const spyi_value *valu
     spy_dtype to = spyi_kind_scalar(leaf), from = value->type->scalar;
     void *converted = NULL;
     if (leaf->in && to != from) {
-        converted = spyi_malloc((size_t)count * spyi_scalar_size(to) + 1);
+        converted = spyi_malloc((size_t)count * spy_dtype_size_bytes(to) + 1);
         if (!converted) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
@@ -44024,7 +44010,7 @@ SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
         spyi_type_to_device(leaf->type, out, arg->value.data, 1);
         return true;
     }
-    void *host = spyi_malloc(count * spyi_scalar_size(scalar->scalar) + 1);
+    void *host = spyi_malloc(count * spy_dtype_size_bytes(scalar->scalar) + 1);
     bool good = host && spyi_convert_scalars(host, scalar->scalar, arg->value.data, from, count);
     if (good) spyi_type_to_device(leaf->type, out, host, 1);
     free(host);
@@ -45795,7 +45781,7 @@ static bool spyi_whole_bind(spyi_fitting *fitting, const spyi_value *value, spyi
     return good;
 }
 
-static void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
+SPYI_FN void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
     if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
     else spyi_text_add(out, "%s", leaf->kind_type);
 }
@@ -45896,11 +45882,6 @@ static bool spyi_weights_bind(spyi_fitting *fitting, const spyi_value *value, sp
     return true;
 }
 
-static void spyi_weights_field(const spyi_leaf *leaf, spyi_text *out) {
-    if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
-    else spyi_text_add(out, "%s", leaf->kind_type);
-}
-
 static void spyi_weights_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_text_add(out, leaf->batch_rank ? "%s.tensor.row(" : "%s", at->field);
     for (uint32_t d = 0; d < leaf->batch_rank; d++)
@@ -45976,7 +45957,7 @@ static uint32_t spyi_weights_addresses(const spyi_leaf *leaf, uint32_t offsets[S
 }
 
 static const spyi_kind_build spyi_weights_build = {
-    spyi_weights_bind, NULL, spyi_weights_field, spyi_weights_load, spyi_weights_takes, NULL, NULL, NULL
+    spyi_weights_bind, NULL, spyi_whole_field, spyi_weights_load, spyi_weights_takes, NULL, NULL, NULL
 };
 static const spyi_kind_run spyi_weights_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_EXACT,
                                                 SPYI_FIELD_KIND,
@@ -50477,7 +50458,7 @@ SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) 
 
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
     return s->rules->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
-           spyi_scalar_size(type->scalar) == 8;
+           spy_dtype_size_bytes(type->scalar) == 8;
 }
 
 SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t i) {
@@ -57279,7 +57260,7 @@ SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, s
             launch->sums_bytes = spyi_align((size_t)launch->sums_bytes, 16);
             launch->leaves[i].sums_offset = launch->sums_bytes;
             launch->sums_bytes += (uint64_t)launch->parts * launch->sums * spyi_type_scalars(leaf->type) *
-                                  spyi_scalar_size(spyi_sum_scalar(leaf->type));
+                                  spy_dtype_size_bytes(spyi_sum_scalar(leaf->type));
             launch->leaves_sums = true;
         }
         if (launch->finishes)
@@ -57506,7 +57487,7 @@ static bool spyi_lies_across(const spyi_bound *b, const spyi_launch *launch, con
         return false;
     // Vectors of three or four 64-bit scalars are moved scalar by scalar through pointers on some targets.
     if (packed->kind != SPYI_TYPE_SCALAR && spyi_rules_of(limits->profile.target)->splits_vectors &&
-        at->memory_size > 8 && spyi_scalar_size(packed->scalar) == 8)
+        at->memory_size > 8 && spy_dtype_size_bytes(packed->scalar) == 8)
         return false;
     return at->strides[dim] == 1 && (step < 0 ? -step : step) * at->memory_size >= SPYI_TILE_APART;
 }
@@ -61332,10 +61313,6 @@ static spyi_checked *spyi_gradcheck_add(spyi_gradcheck *g, const char *path, spy
     return c->seeds && c->plus && c->minus && c->grads ? c : NULL;
 }
 
-static bool spyi_is_float_dtype(spy_dtype dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
-}
-
 // Returns whether all scalars of the tensor's elements are floats of one type, so that it can be checked.
 static bool spyi_has_float_scalars(const spy_tensor *tensor) {
     const spyi_type *type = tensor->type;
@@ -61344,11 +61321,11 @@ static bool spyi_has_float_scalars(const spy_tensor *tensor) {
         for (uint32_t f = 0; f < type->field_count; f++) {
             const spyi_type *field = type->fields[f].type;
             while (field->kind == SPYI_TYPE_ARRAY) field = field->element;
-            if (field->kind > SPYI_TYPE_MATRIX || !spyi_is_float_dtype(field->scalar)) return false;
+            if (field->kind > SPYI_TYPE_MATRIX || !spyi_dtype_is_float(field->scalar)) return false;
         }
         return type->field_count > 0;
     }
-    return type->kind <= SPYI_TYPE_MATRIX && spyi_is_float_dtype(type->scalar);
+    return type->kind <= SPYI_TYPE_MATRIX && spyi_dtype_is_float(type->scalar);
 }
 
 // Returns a copy of the tensor with a gradient.
@@ -61422,7 +61399,7 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
             return SPY_OK; // the call reports the error
         made = spyi_gradcheck_copy(g, arg->value.tensor);
     } else if (arg->kind == SPY_ARG_KIND_ARRAY &&
-               spyi_is_float_dtype(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
+               spyi_dtype_is_float(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
                arg->count <= SPY_MAX_RANK) {
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, arg->count * sizeof *shape.dims);
@@ -61549,7 +61526,7 @@ static spy_status spyi_gradcheck_read(spy_tensor *flat, double *to) {
 
 static spy_status spyi_gradcheck_write(spy_tensor *flat, int64_t first, int64_t count, const double *from) {
     spy_tensor_info info = spy_get_tensor_info(flat);
-    size_t size = (size_t)count * spyi_scalar_size(info.dtype);
+    size_t size = (size_t)count * spy_dtype_size_bytes(info.dtype);
     void *raw = spyi_malloc(size + 1);
     if (!raw) return SPY_ERROR_OUT_OF_MEMORY;
     spy_status status = spy_convert_numbers(raw, info.dtype, from, SPY_DTYPE_FLOAT64, (size_t)count);
@@ -61568,7 +61545,7 @@ static double spyi_gradcheck_precision(spy_dtype dtype) {
 static spy_status spyi_gradcheck_side(spyi_gradcheck *g, const spyi_checked *c, int64_t at, double value,
                                       bool plus, double *moved) {
     uint64_t raw = 0;
-    size_t size = spyi_scalar_size(c->dtype);
+    size_t size = spy_dtype_size_bytes(c->dtype);
     spy_status status = spyi_gradcheck_write(c->flat, at, 1, &value);
     if (status == SPY_OK)
         status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // reads the number as the type has
@@ -61600,7 +61577,7 @@ static spy_status spyi_gradcheck_number(spyi_gradcheck *g, spyi_checked *c, int6
     double precision = spyi_gradcheck_precision(c->dtype), x = 0, upper = 0, lower = 0, difference = 0,
            noise = 0;
     uint64_t raw = 0;
-    spy_status status = spy_tensor_read_range(c->flat, at, 1, &raw, spyi_scalar_size(c->dtype));
+    spy_status status = spy_tensor_read_range(c->flat, at, 1, &raw, spy_dtype_size_bytes(c->dtype));
     if (status == SPY_OK) status = spy_convert_numbers(&x, SPY_DTYPE_FLOAT64, &raw, c->dtype, 1);
     double size = x < 0 ? -x : x, step = c->dtype == SPY_DTYPE_FLOAT64   ? 1.0 / (1 << 17)
                                          : c->dtype == SPY_DTYPE_FLOAT32 ? 1.0 / (1 << 8)
@@ -61875,9 +61852,7 @@ SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int s, spyi_text *error)
 }
 
 static const char *spyi_scalar_word(const spyi_type *type) {
-    return type->scalar == SPY_DTYPE_FLOAT16 || type->scalar == SPY_DTYPE_FLOAT32 ||
-                   type->scalar == SPY_DTYPE_FLOAT64
-               ? "floats"
+    return spyi_dtype_is_float(type->scalar) ? "floats"
            : type->scalar == SPY_DTYPE_UINT8 || type->scalar == SPY_DTYPE_UINT16 ||
                    type->scalar == SPY_DTYPE_UINT32 || type->scalar == SPY_DTYPE_UINT64
                ? "unsigned integers"
@@ -68310,8 +68285,8 @@ static const spyi_type *spyi_operand_type(spy_fusion *g, uint32_t step, const sp
 static spy_dtype spyi_promoted(spy_dtype a, spy_dtype b) {
     if (a == SPY_DTYPE_BOOL && b == SPY_DTYPE_BOOL) return SPY_DTYPE_INT32;
     if ((a >= SPY_DTYPE_FLOAT16) != (b >= SPY_DTYPE_FLOAT16)) return a >= SPY_DTYPE_FLOAT16 ? a : b;
-    size_t x = a == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(a),
-           y = b == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(b);
+    size_t x = a == SPY_DTYPE_BOOL ? 0 : spy_dtype_size_bytes(a),
+           y = b == SPY_DTYPE_BOOL ? 0 : spy_dtype_size_bytes(b);
     if (x != y) return x > y ? a : b;
     bool unsigned_a =
         a == SPY_DTYPE_UINT8 || a == SPY_DTYPE_UINT16 || a == SPY_DTYPE_UINT32 || a == SPY_DTYPE_UINT64;
@@ -69907,7 +69882,7 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     }
     const spyi_type *type = spyi_type_vector(g->object.device->types, dtype, (uint32_t)n);
     for (int64_t i = 0; i < n; i++) {
-        const char *at = (const char *)arg->value.data + (size_t)i * spyi_scalar_size(dtype);
+        const char *at = (const char *)arg->value.data + (size_t)i * spy_dtype_size_bytes(dtype);
         bool real = dtype >= SPY_DTYPE_FLOAT16;
         spy_dtype wide = real                      ? SPY_DTYPE_FLOAT64
                          : dtype == SPY_DTYPE_BOOL ? SPY_DTYPE_UINT64

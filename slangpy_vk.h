@@ -960,6 +960,7 @@ SPYI_FN spy_status spyi_vk_load_raster(spyi_gpu *gpu, const spyi_raster_desc *de
                                        spyi_text *error);
 
 // >>render_pass.c
+SPYI_FN VkAttachmentLoadOp spyi_vk_load_op(bool clear, bool ignore); // from members of spyi_draw_target
 // Finds or makes a pass into targets with the formats of the raster: with the loads of a draw, or for a pipeline
 // (draw NULL).
 SPYI_FN VkResult spyi_vk_find_render_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster,
@@ -5012,7 +5013,7 @@ struct spyi_vk_framebuffer {
     VkFramebuffer handle;
 };
 
-static uint8_t spyi_vk_pass_load(bool clear, bool ignore) {
+SPYI_FN VkAttachmentLoadOp spyi_vk_load_op(bool clear, bool ignore) {
     return clear    ? VK_ATTACHMENT_LOAD_OP_CLEAR
            : ignore ? VK_ATTACHMENT_LOAD_OP_DONT_CARE
                     : VK_ATTACHMENT_LOAD_OP_LOAD;
@@ -5028,12 +5029,12 @@ static spyi_vk_pass_key spyi_vk_make_key(const spyi_vk_raster *raster, const spy
     if (d == NULL) return key;
     for (uint32_t i = 0; i < d->target_count; i++) {
         if (d->targets[i].view == 0) continue;
-        key.loads[i] = spyi_vk_pass_load(d->targets[i].clear, d->targets[i].ignore);
+        key.loads[i] = (uint8_t)spyi_vk_load_op(d->targets[i].clear, d->targets[i].ignore);
         if (d->targets[i].resolve) key.resolves = (uint8_t)(key.resolves | 1u << i);
     }
     if (d->depth.view == 0) return key;
-    key.depth_load = spyi_vk_pass_load(d->depth.clear, d->depth.ignore);
-    key.stencil_load = spyi_vk_pass_load(d->depth.clear_stencil, d->depth.ignore_stencil);
+    key.depth_load = (uint8_t)spyi_vk_load_op(d->depth.clear, d->depth.ignore);
+    key.stencil_load = (uint8_t)spyi_vk_load_op(d->depth.clear_stencil, d->depth.ignore_stencil);
     return key;
 }
 
@@ -5317,12 +5318,6 @@ static void spyi_vk_target_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     barrier.dstAccessMask = barrier.srcAccessMask | VK_ACCESS_COLOR_ATTACHMENT_READ_BIT |
                             VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_READ_BIT;
     gpu->vk.vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
-}
-
-static VkAttachmentLoadOp spyi_vk_load_op(bool clear, bool ignore) {
-    return clear    ? VK_ATTACHMENT_LOAD_OP_CLEAR
-           : ignore ? VK_ATTACHMENT_LOAD_OP_DONT_CARE
-                    : VK_ATTACHMENT_LOAD_OP_LOAD;
 }
 
 // Integer samples are not averaged, so that sample 0 is taken.

@@ -32,7 +32,7 @@ static void spyi_offline_limits(spyi_limits *limits, const spy_device_desc *desc
     limits->fill_alignment = 4;
     for (uint32_t i = 0; i < SPY_DTYPE_COUNT; i++)
         for (uint32_t columns = 0; columns < 4; columns++)
-            if (i != SPY_DTYPE_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
+            if (i != SPY_DTYPE_BOOL && spy_dtype_size_bytes((spy_dtype)i) <= 4 && columns != 2)
                 limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
     info->backend = "null";
     memcpy(info->name, "null device", sizeof "null device");

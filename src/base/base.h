@@ -454,6 +454,6 @@ SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen);
 
 SPYI_FN size_t spyi_align(size_t value, size_t alignment); // rounds up to a multiple of `alignment`, which
                                                            // may be any number > 0
-SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // returns bytes in host memory
+SPYI_FN bool spyi_dtype_is_float(spy_dtype dtype);         // returns whether it is a floating-point type
 
 #endif // SPYI_BASE_H

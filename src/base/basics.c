@@ -60,8 +60,8 @@ const char *spy_dtype_name(spy_dtype dtype) {
     }
 }
 
-size_t spyi_scalar_size(spy_dtype dtype) {
-    return spy_dtype_size_bytes(dtype);
+bool spyi_dtype_is_float(spy_dtype dtype) {
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 size_t spyi_align(size_t value, size_t alignment) {

@@ -615,6 +615,7 @@ SPYI_FN spy_status spyi_vk_load_raster(spyi_gpu *gpu, const spyi_raster_desc *de
                                        spyi_text *error);
 
 // >>render_pass.c
+SPYI_FN VkAttachmentLoadOp spyi_vk_load_op(bool clear, bool ignore); // from members of spyi_draw_target
 // Finds or makes a pass into targets with the formats of the raster: with the loads of a draw, or for a pipeline
 // (draw NULL).
 SPYI_FN VkResult spyi_vk_find_render_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster,
