@@ -27,15 +27,18 @@
 #else
 #define SPYI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #endif
-#define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
 // For functions beside a hot path, whose registers they would take if they were inlined.
 #define SPYI_NOINLINE __attribute__((noinline))
 #define SPYI_THREAD_LOCAL __thread
 #else
 #define SPYI_PRINTF(text, first)
-#define SPYI_LIKELY(x) (x)
 #define SPYI_NOINLINE __declspec(noinline)
 #define SPYI_THREAD_LOCAL __declspec(thread)
+#endif
+#if defined(__GNUC__) && defined(__OPTIMIZE__)
+#define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
+#else // without optimisation the hint would be four more instructions
+#define SPYI_LIKELY(x) (x)
 #endif
 
 // tools/amalgamate puts these two around files through which no repeated call runs (part `cold` of
