@@ -579,6 +579,15 @@ typedef struct spyi_vk_feature_set {
     spyi_vk_matrix_2_features matrices2;
 } spyi_vk_feature_set;
 
+// One struct of a spyi_vk_feature_set, which an engine's chain may also contain.
+typedef struct spyi_vk_feature_struct {
+    VkStructureType type;
+    const char *name;
+    size_t offset, size; // both count bytes; the offset is in a spyi_vk_feature_set
+    uint32_t version;    // the api_version that knows the struct
+    uint32_t extension;  // the spyi_vk_extension that it belongs to; SPYI_VK_EXTENSION_COUNT means none
+} spyi_vk_feature_struct;
+
 // >>instance
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
@@ -873,6 +882,7 @@ SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature); // the byte offset of t
                                                          // spyi_vk_feature_set
 SPYI_FN const char *spyi_vk_feature_name(uint32_t feature);
 SPYI_FN const char *spyi_vk_extension_name(uint32_t extension);
+SPYI_FN const spyi_vk_feature_struct *spyi_vk_feature_struct_of(uint32_t feature);
 // Fills in the sType and pNext members for an adapter whose extensions and api_version are known.
 SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter);
 // Checks that the SPIR-V is well formed, has the entry point of this stage, and needs only features that are enabled
@@ -1145,38 +1155,55 @@ spy_vk_requirements spy_vk_required_features(void) {
     return r;
 }
 
-SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter) {
-    void **next = &set->core.pNext;
-    SPYI_VK_ZERO(*set);
-    set->core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-    set->v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
-    set->v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-    set->v13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
-    set->atomic_float.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
-    set->atomic_float2.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_2_FEATURES_EXT;
-    set->clock.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR;
-    set->barycentric.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV;
-    set->divisor.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT;
-    set->matrices.sType = SPYI_VK_FEATURES_MATRIX;
-    set->matrices2.sType = SPYI_VK_FEATURES_MATRIX_2;
+static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
+#define SPYI_VK_STRUCT(type, name, member, version, extension)                                               \
+    SPYI_VK_STRUCT_OF(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, name, member, version, extension)
+#define SPYI_VK_STRUCT_OF(type, name, member, version, extension)                                            \
+    {                                                                                                        \
+        type, "VkPhysicalDevice" name, offsetof(spyi_vk_feature_set, member),                                \
+            sizeof(((spyi_vk_feature_set *)0)->member), VK_API_VERSION_1_##version, SPYI_VK_##extension      \
+    }
+    SPYI_VK_STRUCT(FEATURES_2, "Features2", core, 2, EXTENSION_COUNT),
+    SPYI_VK_STRUCT(VULKAN_1_1_FEATURES, "Vulkan11Features", v11, 2, EXTENSION_COUNT),
+    SPYI_VK_STRUCT(VULKAN_1_2_FEATURES, "Vulkan12Features", v12, 2, EXTENSION_COUNT),
+    SPYI_VK_STRUCT(VULKAN_1_3_FEATURES, "Vulkan13Features", v13, 3, EXTENSION_COUNT),
+    SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_FEATURES_EXT, "ShaderAtomicFloatFeaturesEXT", atomic_float, 2,
+                   EXT_shader_atomic_float),
+    SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_2_FEATURES_EXT, "ShaderAtomicFloat2FeaturesEXT", atomic_float2, 2,
+                   EXT_shader_atomic_float2),
+    SPYI_VK_STRUCT(SHADER_CLOCK_FEATURES_KHR, "ShaderClockFeaturesKHR", clock, 2, KHR_shader_clock),
+    SPYI_VK_STRUCT(FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV, "FragmentShaderBarycentricFeaturesKHR",
+                   barycentric, 2, KHR_fragment_shader_barycentric),
+    SPYI_VK_STRUCT(VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT, "VertexAttributeDivisorFeaturesEXT", divisor, 2,
+                   EXT_vertex_attribute_divisor),
+    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX, "CooperativeMatrixFeaturesKHR", matrices, 2,
+                      KHR_cooperative_matrix),
+    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX_2, "CooperativeMatrix2FeaturesNV", matrices2, 2,
+                      NV_cooperative_matrix2),
+#undef SPYI_VK_STRUCT_OF
+#undef SPYI_VK_STRUCT
+};
 
-    *next = &set->v11, next = &set->v11.pNext;
-    *next = &set->v12, next = &set->v12.pNext;
-    if (adapter->api_version >= VK_API_VERSION_1_3) *next = &set->v13, next = &set->v13.pNext;
-    if (adapter->extensions[SPYI_VK_EXT_shader_atomic_float]) {
-        *next = &set->atomic_float, next = &set->atomic_float.pNext;
+SPYI_FN const spyi_vk_feature_struct *spyi_vk_feature_struct_of(uint32_t feature) {
+    size_t at = spyi_vk_feature_offset(feature);
+    const spyi_vk_feature_struct *s = spyi_vk_feature_structs;
+    while (at - s->offset >= s->size) s++;
+    return s;
+}
+
+SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter) {
+    VkBaseOutStructure *last = NULL;
+    SPYI_VK_ZERO(*set);
+    for (size_t i = 0; i < sizeof spyi_vk_feature_structs / sizeof *spyi_vk_feature_structs; i++) {
+        const spyi_vk_feature_struct *s = &spyi_vk_feature_structs[i];
+        VkBaseOutStructure *node = (VkBaseOutStructure *)(void *)((char *)set + s->offset);
+        node->sType = s->type;
+        if (adapter->api_version < s->version ||
+            (s->extension < SPYI_VK_EXTENSION_COUNT && !adapter->extensions[s->extension]))
+            continue;
+        if (last != NULL) last->pNext = node;
+        last = node;
     }
-    if (adapter->extensions[SPYI_VK_EXT_shader_atomic_float2]) {
-        *next = &set->atomic_float2, next = &set->atomic_float2.pNext;
-    }
-    if (adapter->extensions[SPYI_VK_KHR_shader_clock]) *next = &set->clock, next = &set->clock.pNext;
-    if (adapter->extensions[SPYI_VK_KHR_fragment_shader_barycentric])
-        *next = &set->barycentric, next = &set->barycentric.pNext;
-    if (adapter->extensions[SPYI_VK_EXT_vertex_attribute_divisor])
-        *next = &set->divisor, next = &set->divisor.pNext;
-    if (adapter->extensions[SPYI_VK_KHR_cooperative_matrix])
-        *next = &set->matrices, next = &set->matrices.pNext;
-    if (adapter->extensions[SPYI_VK_NV_cooperative_matrix2]) *next = &set->matrices2;
 }
 
 // >>capabilities
@@ -1472,37 +1499,6 @@ SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi
 
 // spy_vk_fill_features(): sets the features that the library needs or can use in an engine's own chain of feature structs.
 
-// One struct of a spyi_vk_feature_set, which an engine's chain may also contain.
-typedef struct spyi_vk_feature_struct {
-    VkStructureType type;
-    const char *name;
-    size_t offset, size; // both count bytes; the offset is in a spyi_vk_feature_set
-} spyi_vk_feature_struct;
-
-static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
-#define SPYI_VK_STRUCT(type, name, member)                                                                   \
-    SPYI_VK_STRUCT_OF(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, name, member)
-#define SPYI_VK_STRUCT_OF(type, name, member)                                                                \
-    {                                                                                                        \
-        type, "VkPhysicalDevice" name, offsetof(spyi_vk_feature_set, member),                                \
-            sizeof(((spyi_vk_feature_set *)0)->member)                                                       \
-    }
-    SPYI_VK_STRUCT(FEATURES_2, "Features2", core),
-    SPYI_VK_STRUCT(VULKAN_1_1_FEATURES, "Vulkan11Features", v11),
-    SPYI_VK_STRUCT(VULKAN_1_2_FEATURES, "Vulkan12Features", v12),
-    SPYI_VK_STRUCT(VULKAN_1_3_FEATURES, "Vulkan13Features", v13),
-    SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_FEATURES_EXT, "ShaderAtomicFloatFeaturesEXT", atomic_float),
-    SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_2_FEATURES_EXT, "ShaderAtomicFloat2FeaturesEXT", atomic_float2),
-    SPYI_VK_STRUCT(SHADER_CLOCK_FEATURES_KHR, "ShaderClockFeaturesKHR", clock),
-    SPYI_VK_STRUCT(FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV, "FragmentShaderBarycentricFeaturesKHR",
-                   barycentric),
-    SPYI_VK_STRUCT(VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT, "VertexAttributeDivisorFeaturesEXT", divisor),
-    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX, "CooperativeMatrixFeaturesKHR", matrices),
-    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX_2, "CooperativeMatrix2FeaturesNV", matrices2),
-#undef SPYI_VK_STRUCT_OF
-#undef SPYI_VK_STRUCT
-};
-
 // The feature structs of single extensions, which an engine may use in place of
 // VkPhysicalDeviceVulkan11Features, 12 and 13, as X(end of the struct's name, end of its VkStructureType,
 // member).
@@ -1569,15 +1565,9 @@ static const spyi_vk_single_feature spyi_vk_single_features[] = {
 #undef SPYI_VK_SINGLE
 };
 
-static const spyi_vk_feature_struct *spyi_vk_struct_of(uint32_t feature) {
-    size_t i, at = spyi_vk_feature_offset(feature);
-    for (i = 0; at - spyi_vk_feature_structs[i].offset >= spyi_vk_feature_structs[i].size;) i++;
-    return &spyi_vk_feature_structs[i];
-}
-
 // Returns a feature's VkBool32 in a chain of feature structs, or NULL when no struct of the chain has it.
 static VkBool32 *spyi_vk_find_feature(void *chain, uint32_t feature) {
-    const spyi_vk_feature_struct *usual = spyi_vk_struct_of(feature);
+    const spyi_vk_feature_struct *usual = spyi_vk_feature_struct_of(feature);
     const size_t count = sizeof spyi_vk_single_features / sizeof spyi_vk_single_features[0];
     VkBaseOutStructure *node = (VkBaseOutStructure *)chain;
     size_t i;
@@ -1605,11 +1595,11 @@ static spy_status spyi_vk_check_required(void *features, void *supported, const 
             return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
                              "%s: %s: no struct of the chain has %s: expected a %s in it", function,
                              wanted == NULL ? "features" : "supported", spyi_vk_feature_name(i),
-                             spyi_vk_struct_of(i)->name);
+                             spyi_vk_feature_struct_of(i)->name);
         if (supported != NULL && *has == VK_FALSE)
             return spyi_fail(NULL, SPY_ERROR_UNSUPPORTED,
                              "%s: supported: the physical device lacks %s (%s), which is required", function,
-                             spyi_vk_feature_name(i), spyi_vk_struct_of(i)->name);
+                             spyi_vk_feature_name(i), spyi_vk_feature_struct_of(i)->name);
     }
     return SPY_OK;
 }
