@@ -11556,6 +11556,9 @@ SPYI_FN void spyi_text_add_n(spyi_text *t, const char *s, size_t n);
 SPYI_FN const char *spyi_text_str(const spyi_text *t); // returns the text, never NULL
 SPYI_FN void spyi_text_clear(spyi_text *t);            // makes the text empty; it keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
+// Copies the text to `to` of `capacity` bytes, as snprintf() does, frees it, and returns its length. When an
+// allocation has failed since spyi_failed_allocations() was `failed`, the text is "out of host memory".
+SPYI_FN size_t spyi_text_give(spyi_text *t, uint32_t failed, char *to, size_t capacity);
 SPYI_FN char *spyi_strdup(const char *s); // returns a copy from the process allocator; NULL stays NULL
 SPYI_FN bool spyi_is_word(char c); // returns true for the characters of identifiers: letters, digits and '_'
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
@@ -12017,6 +12020,18 @@ void spyi_text_free(spyi_text *t) {
     t->data = NULL;
     t->size = 0;
     t->capacity = 0;
+}
+
+size_t spyi_text_give(spyi_text *t, uint32_t failed, char *to, size_t capacity) {
+    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(t) : "out of host memory";
+    size_t size = strlen(all);
+    if (to && capacity) {
+        size_t n = size < capacity ? size : capacity - 1;
+        memcpy(to, all, n);
+        to[n] = 0;
+    }
+    spyi_text_free(t);
+    return size;
 }
 
 char *spyi_strdup(const char *s) {
@@ -25135,76 +25150,91 @@ SPYI_FN spy_status spyi_texture_resolve(const spyi_texture_sink *sink, spy_textu
 
 // >>the public functions
 
-static spy_status spyi_texture_leave(spy_texture *t, const char *function, spy_status status,
-                                     spyi_text *error) {
-    spy_device *device = t->object.device;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, error);
-    spyi_text_free(error);
-    spyi_leave(device);
+// A public function that works on textures of a device.
+typedef struct spyi_texture_call {
+    spy_device *device;
+    const char *function;
+    spyi_texture_sink queue;
+    spyi_text error;
+} spyi_texture_call;
+
+static spy_status spyi_texture_enter(spyi_texture_call *call, spy_texture *t, const char *function) {
+    spy_status entered = spyi_enter(t, SPYI_KIND_TEXTURE, function);
+    if (entered != SPY_OK) return entered;
+    memset(call, 0, sizeof *call);
+    call->device = t->object.device;
+    call->function = function;
+    call->queue = spyi_texture_queue(call->device);
+    return SPY_OK;
+}
+
+static spy_status spyi_texture_leave(spyi_texture_call *call, spy_status status) {
+    if (status != SPY_OK) spyi_fail_text(call->device, status, call->function, &call->error);
+    spyi_text_free(&call->error);
+    spyi_leave(call->device);
     return status;
 }
 
 // The body of a public function: enters the device of its first texture, and records on its queue.
 #define SPYI_ON_TEXTURE(name, t, expression)                                                                 \
-    spy_status entered = spyi_enter(t, SPYI_KIND_TEXTURE, name);                                             \
+    spyi_texture_call call;                                                                                  \
+    spy_status entered = spyi_texture_enter(&call, t, name);                                                 \
     if (entered != SPY_OK) return entered;                                                                   \
-    spyi_text error = { NULL, 0, 0 };                                                                        \
-    spyi_texture_sink queue = spyi_texture_queue((t)->object.device);                                        \
-    (void)queue;                                                                                             \
-    return spyi_texture_leave(t, name, expression, &error)
+    return spyi_texture_leave(&call, expression)
 
 spy_status spy_texture_write(spy_texture *texture, const spy_texture_region *region, const void *data,
                              size_t size_bytes) {
     SPYI_ON_TEXTURE("spy_texture_write", texture,
-                    spyi_texture_write(&queue, texture, region, data, size_bytes, &error));
+                    spyi_texture_write(&call.queue, texture, region, data, size_bytes, &call.error));
 }
 
 spy_status spy_texture_read(spy_texture *texture, const spy_texture_region *region, void *data,
                             size_t size_bytes) {
     SPYI_ON_TEXTURE("spy_texture_read", texture,
-                    spyi_texture_read(texture, region, data, size_bytes, &error));
+                    spyi_texture_read(texture, region, data, size_bytes, &call.error));
 }
 
 spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
                             const spy_texture_region *from_region) {
     SPYI_ON_TEXTURE("spy_texture_copy", to,
-                    spyi_texture_copy(&queue, to, to_region, from, from_region, &error));
+                    spyi_texture_copy(&call.queue, to, to_region, from, from_region, &call.error));
 }
 
 spy_status spy_texture_copy_from_tensor(spy_texture *to, const spy_texture_region *region, spy_tensor *tensor,
                                         size_t offset_bytes, size_t row_pitch_bytes) {
-    SPYI_ON_TEXTURE(
-        "spy_texture_copy_from_tensor", to,
-        spyi_texture_copy_tensor(&queue, true, to, region, tensor, offset_bytes, row_pitch_bytes, &error));
+    SPYI_ON_TEXTURE("spy_texture_copy_from_tensor", to,
+                    spyi_texture_copy_tensor(&call.queue, true, to, region, tensor, offset_bytes,
+                                             row_pitch_bytes, &call.error));
 }
 
 spy_status spy_texture_copy_to_tensor(spy_texture *from, const spy_texture_region *region, spy_tensor *tensor,
                                       size_t offset_bytes, size_t row_pitch_bytes) {
-    SPYI_ON_TEXTURE(
-        "spy_texture_copy_to_tensor", from,
-        spyi_texture_copy_tensor(&queue, false, from, region, tensor, offset_bytes, row_pitch_bytes, &error));
+    SPYI_ON_TEXTURE("spy_texture_copy_to_tensor", from,
+                    spyi_texture_copy_tensor(&call.queue, false, from, region, tensor, offset_bytes,
+                                             row_pitch_bytes, &call.error));
 }
 
 spy_status spy_texture_clear(spy_texture *texture, spy_clear_color color) {
-    SPYI_ON_TEXTURE("spy_texture_clear", texture, spyi_texture_clear(&queue, texture, &color, &error));
+    SPYI_ON_TEXTURE("spy_texture_clear", texture,
+                    spyi_texture_clear(&call.queue, texture, &color, &call.error));
 }
 
 spy_status spy_texture_clear_depth(spy_texture *texture, float depth, uint32_t stencil) {
     SPYI_ON_TEXTURE("spy_texture_clear_depth", texture,
-                    spyi_texture_clear_depth(&queue, texture, depth, stencil, &error));
+                    spyi_texture_clear_depth(&call.queue, texture, depth, stencil, &call.error));
 }
 
 spy_status spy_texture_blit(spy_texture *to, spy_texture *from, spy_filter filter) {
-    SPYI_ON_TEXTURE("spy_texture_blit", to, spyi_texture_blit(&queue, to, from, filter, &error));
+    SPYI_ON_TEXTURE("spy_texture_blit", to, spyi_texture_blit(&call.queue, to, from, filter, &call.error));
 }
 
 spy_status spy_texture_generate_mips(spy_texture *texture) {
     SPYI_ON_TEXTURE("spy_texture_generate_mips", texture,
-                    spyi_texture_generate_mips(&queue, texture, &error));
+                    spyi_texture_generate_mips(&call.queue, texture, &call.error));
 }
 
 spy_status spy_texture_resolve(spy_texture *to, spy_texture *from) {
-    SPYI_ON_TEXTURE("spy_texture_resolve", to, spyi_texture_resolve(&queue, to, from, &error));
+    SPYI_ON_TEXTURE("spy_texture_resolve", to, spyi_texture_resolve(&call.queue, to, from, &call.error));
 }
 
 #undef SPYI_ON_TEXTURE
@@ -27043,14 +27073,11 @@ size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity) {
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_print_tensor(tensor, &p, &error);
     status = spyi_check_allocations(failed, status, &error);
-    size_t size = status == SPY_OK ? p.out.size : 0;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    if (text && capacity && size) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, p.out.data, n);
-        text[n] = 0;
+    if (status != SPY_OK) {
+        spyi_fail_text(device, status, function, &error);
+        spyi_text_clear(&p.out);
     }
-    spyi_text_free(&p.out);
+    size_t size = spyi_text_give(&p.out, spyi_failed_allocations(), text, capacity);
     spyi_leave(device);
     return size;
 }
@@ -60880,14 +60907,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
         if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     }
     if (status == SPY_OK) spyi_explain(plan, values, &traffic, &out);
-    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
-    size_t size = strlen(all);
-    if (text && capacity) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, all, n);
-        text[n] = 0;
-    }
-    spyi_text_free(&out);
+    size_t size = spyi_text_give(&out, failed, text, capacity);
     spyi_leave(device);
     return size;
 }
@@ -65174,14 +65194,7 @@ size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args 
     spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     if (problem) spyi_text_add(&out, "%s", problem);
     else if (spyi_draw_prepare(&pass, &out) == SPY_OK) spyi_draw_explain(&pass, &out);
-    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
-    size_t size = strlen(all);
-    if (text && capacity) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, all, n);
-        text[n] = 0;
-    }
-    spyi_text_free(&out);
+    size_t size = spyi_text_give(&out, failed, text, capacity);
     if (pass.gradient.module) spyi_object_release(&pass.gradient.module->object);
     spyi_leave(device);
     spyi_object_release(&raster->object);
@@ -66996,111 +67009,122 @@ static spy_status spyi_list_record_texture(void *object, spyi_work *work, const 
     return status;
 }
 
+// A public function that records work on textures into a list.
+typedef struct spyi_list_texture_call {
+    spy_command_list *list;
+    const char *function;
+    size_t first_op; // the number of the list's operations before the call
+    spyi_list_texture_sink target;
+    spyi_texture_sink sink;
+    spyi_text error;
+} spyi_list_texture_call;
+
 // Enters the list's device and checks that the list is open and the texture alive and on the same device.
-static spy_status spyi_list_enter_texture(spy_command_list *list, const spy_texture *texture,
-                                          const char *name, const char *function) {
+static spy_status spyi_list_enter_texture(spyi_list_texture_call *call, spy_command_list *list,
+                                          const spy_texture *texture, const char *name, spy_list_op_kind kind,
+                                          const char *function) {
     spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
     if (status != SPY_OK) return status;
-    spyi_text error = { NULL, 0, 0 };
-    status = spyi_list_check_open(list, &error);
+    memset(call, 0, sizeof *call);
+    call->list = list;
+    call->function = function;
+    call->first_op = list->op_count;
+    call->target.list = list;
+    call->target.kind = kind;
+    call->sink.record = spyi_list_record_texture;
+    call->sink.object = &call->target;
+    status = spyi_list_check_open(list, &call->error);
     if (status == SPY_OK && !spyi_is_on(list->sink.object.device, texture, SPYI_KIND_TEXTURE)) {
-        spyi_text_add(&error, "'%s': ", name);
-        status = spyi_object_problem(texture, SPYI_KIND_TEXTURE, &error);
+        spyi_text_add(&call->error, "'%s': ", name);
+        status = spyi_object_problem(texture, SPYI_KIND_TEXTURE, &call->error);
     }
     if (status == SPY_OK) return SPY_OK;
-    spyi_fail_text(list->sink.object.device, status, function, &error);
+    spyi_fail_text(list->sink.object.device, status, function, &call->error);
     spyi_leave(list);
     return status;
 }
 
 // Leaves the device after an operation on a texture. An operation that failed after its first work leaves the
 // list unchanged.
-static spy_status spyi_list_leave_texture(spy_command_list *list, size_t first_op, const char *function,
-                                          spy_status status, spyi_text *error) {
+static spy_status spyi_list_leave_texture(spyi_list_texture_call *call, spy_status status) {
+    spy_command_list *list = call->list;
     spy_device *device = list->sink.object.device;
     if (status != SPY_OK) {
-        while (list->op_count > first_op) {
+        while (list->op_count > call->first_op) {
             const spyi_list_op *op = &list->ops[--list->op_count];
             while (list->use_count > op->first_use)
                 spyi_resource_release(device, list->uses[--list->use_count].resource);
         }
-        spyi_fail_text(device, status, function, error);
+        spyi_fail_text(device, status, call->function, &call->error);
     } else if (list->notes) {
-        spyi_text_add(error, "%s, which cannot be saved", function);
-        spyi_note_refusal(list, spyi_text_str(error));
+        spyi_text_add(&call->error, "%s, which cannot be saved", call->function);
+        spyi_note_refusal(list, spyi_text_str(&call->error));
     }
-    spyi_text_free(error);
+    spyi_text_free(&call->error);
     spyi_leave(list);
     return status;
 }
 
-// The body of a public function. `expression` uses `sink` and `error`.
+// The body of a public function. `expression` uses call.sink and call.error.
 #define SPYI_LIST_TEXTURE(function, texture, parameter, op_kind, expression)                                 \
-    spy_status entered = spyi_list_enter_texture(list, texture, parameter, function);                        \
+    spyi_list_texture_call call;                                                                             \
+    spy_status entered = spyi_list_enter_texture(&call, list, texture, parameter, op_kind, function);        \
     if (entered != SPY_OK) return entered;                                                                   \
-    spyi_text error = { NULL, 0, 0 };                                                                        \
-    size_t first_op = list->op_count;                                                                        \
-    spyi_list_texture_sink target;                                                                           \
-    spyi_texture_sink sink;                                                                                  \
-    target.list = list;                                                                                      \
-    target.kind = op_kind;                                                                                   \
-    sink.record = spyi_list_record_texture;                                                                  \
-    sink.object = &target;                                                                                   \
-    return spyi_list_leave_texture(list, first_op, function, expression, &error)
+    return spyi_list_leave_texture(&call, expression)
 
 spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
                                   const spy_texture_region *region, const void *data, size_t size_bytes) {
     SPYI_LIST_TEXTURE("spy_list_texture_write", texture, "texture", SPY_LIST_OP_KIND_WRITE,
-                      spyi_texture_write(&sink, texture, region, data, size_bytes, &error));
+                      spyi_texture_write(&call.sink, texture, region, data, size_bytes, &call.error));
 }
 
 spy_status spy_list_texture_copy(spy_command_list *list, spy_texture *to, const spy_texture_region *to_region,
                                  spy_texture *from, const spy_texture_region *from_region) {
     SPYI_LIST_TEXTURE("spy_list_texture_copy", to, "to", SPY_LIST_OP_KIND_COPY,
-                      spyi_texture_copy(&sink, to, to_region, from, from_region, &error));
+                      spyi_texture_copy(&call.sink, to, to_region, from, from_region, &call.error));
 }
 
 spy_status spy_list_texture_copy_from_tensor(spy_command_list *list, spy_texture *to,
                                              const spy_texture_region *region, spy_tensor *tensor,
                                              size_t offset_bytes, size_t row_pitch_bytes) {
-    SPYI_LIST_TEXTURE(
-        "spy_list_texture_copy_from_tensor", to, "to", SPY_LIST_OP_KIND_COPY,
-        spyi_texture_copy_tensor(&sink, true, to, region, tensor, offset_bytes, row_pitch_bytes, &error));
+    SPYI_LIST_TEXTURE("spy_list_texture_copy_from_tensor", to, "to", SPY_LIST_OP_KIND_COPY,
+                      spyi_texture_copy_tensor(&call.sink, true, to, region, tensor, offset_bytes,
+                                               row_pitch_bytes, &call.error));
 }
 
 spy_status spy_list_texture_copy_to_tensor(spy_command_list *list, spy_texture *from,
                                            const spy_texture_region *region, spy_tensor *tensor,
                                            size_t offset_bytes, size_t row_pitch_bytes) {
-    SPYI_LIST_TEXTURE(
-        "spy_list_texture_copy_to_tensor", from, "from", SPY_LIST_OP_KIND_COPY,
-        spyi_texture_copy_tensor(&sink, false, from, region, tensor, offset_bytes, row_pitch_bytes, &error));
+    SPYI_LIST_TEXTURE("spy_list_texture_copy_to_tensor", from, "from", SPY_LIST_OP_KIND_COPY,
+                      spyi_texture_copy_tensor(&call.sink, false, from, region, tensor, offset_bytes,
+                                               row_pitch_bytes, &call.error));
 }
 
 spy_status spy_list_texture_clear(spy_command_list *list, spy_texture *texture, spy_clear_color color) {
     SPYI_LIST_TEXTURE("spy_list_texture_clear", texture, "texture", SPY_LIST_OP_KIND_FILL,
-                      spyi_texture_clear(&sink, texture, &color, &error));
+                      spyi_texture_clear(&call.sink, texture, &color, &call.error));
 }
 
 spy_status spy_list_texture_clear_depth(spy_command_list *list, spy_texture *texture, float depth,
                                         uint32_t stencil) {
     SPYI_LIST_TEXTURE("spy_list_texture_clear_depth", texture, "texture", SPY_LIST_OP_KIND_FILL,
-                      spyi_texture_clear_depth(&sink, texture, depth, stencil, &error));
+                      spyi_texture_clear_depth(&call.sink, texture, depth, stencil, &call.error));
 }
 
 spy_status spy_list_texture_blit(spy_command_list *list, spy_texture *to, spy_texture *from,
                                  spy_filter filter) {
     SPYI_LIST_TEXTURE("spy_list_texture_blit", to, "to", SPY_LIST_OP_KIND_COPY,
-                      spyi_texture_blit(&sink, to, from, filter, &error));
+                      spyi_texture_blit(&call.sink, to, from, filter, &call.error));
 }
 
 spy_status spy_list_texture_generate_mips(spy_command_list *list, spy_texture *texture) {
     SPYI_LIST_TEXTURE("spy_list_texture_generate_mips", texture, "texture", SPY_LIST_OP_KIND_COPY,
-                      spyi_texture_generate_mips(&sink, texture, &error));
+                      spyi_texture_generate_mips(&call.sink, texture, &call.error));
 }
 
 spy_status spy_list_texture_resolve(spy_command_list *list, spy_texture *to, spy_texture *from) {
     SPYI_LIST_TEXTURE("spy_list_texture_resolve", to, "to", SPY_LIST_OP_KIND_COPY,
-                      spyi_texture_resolve(&sink, to, from, &error));
+                      spyi_texture_resolve(&call.sink, to, from, &call.error));
 }
 
 #undef SPYI_LIST_TEXTURE

@@ -218,6 +218,9 @@ SPYI_FN void spyi_text_add_n(spyi_text *t, const char *s, size_t n);
 SPYI_FN const char *spyi_text_str(const spyi_text *t); // returns the text, never NULL
 SPYI_FN void spyi_text_clear(spyi_text *t);            // makes the text empty; it keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
+// Copies the text to `to` of `capacity` bytes, as snprintf() does, frees it, and returns its length. When an
+// allocation has failed since spyi_failed_allocations() was `failed`, the text is "out of host memory".
+SPYI_FN size_t spyi_text_give(spyi_text *t, uint32_t failed, char *to, size_t capacity);
 SPYI_FN char *spyi_strdup(const char *s); // returns a copy from the process allocator; NULL stays NULL
 SPYI_FN bool spyi_is_word(char c); // returns true for the characters of identifiers: letters, digits and '_'
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);

@@ -680,14 +680,7 @@ size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args 
     spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     if (problem) spyi_text_add(&out, "%s", problem);
     else if (spyi_draw_prepare(&pass, &out) == SPY_OK) spyi_draw_explain(&pass, &out);
-    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
-    size_t size = strlen(all);
-    if (text && capacity) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, all, n);
-        text[n] = 0;
-    }
-    spyi_text_free(&out);
+    size_t size = spyi_text_give(&out, failed, text, capacity);
     if (pass.gradient.module) spyi_object_release(&pass.gradient.module->object);
     spyi_leave(device);
     spyi_object_release(&raster->object);

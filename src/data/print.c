@@ -456,14 +456,11 @@ size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity) {
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_print_tensor(tensor, &p, &error);
     status = spyi_check_allocations(failed, status, &error);
-    size_t size = status == SPY_OK ? p.out.size : 0;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    if (text && capacity && size) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, p.out.data, n);
-        text[n] = 0;
+    if (status != SPY_OK) {
+        spyi_fail_text(device, status, function, &error);
+        spyi_text_clear(&p.out);
     }
-    spyi_text_free(&p.out);
+    size_t size = spyi_text_give(&p.out, spyi_failed_allocations(), text, capacity);
     spyi_leave(device);
     return size;
 }
