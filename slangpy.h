@@ -11887,13 +11887,17 @@ SPYI_FN void spyi_text_add_args(spyi_text *t, const char *format, va_list args);
 // The public functions of api/base.h: texts of statuses, names and sizes of scalar types, the log to stderr.
 
 const char *spy_status_text(spy_status status) {
-    switch (status) {
-#define SPYI_STATUS_CASE(name, value, text)                                                                  \
-    case name: return text;
-        SPY_STATUS_LIST(SPYI_STATUS_CASE)
-#undef SPYI_STATUS_CASE
-    default: return "an unknown status";
-    }
+    static const struct {
+        spy_status status;
+        const char *text;
+    } texts[] = {
+#define SPYI_STATUS_TEXT(name, value, text) { name, text },
+        SPY_STATUS_LIST(SPYI_STATUS_TEXT)
+#undef SPYI_STATUS_TEXT
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i].status == status) return texts[i].text;
+    return "an unknown status";
 }
 
 void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
@@ -11906,43 +11910,22 @@ void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
     fprintf(stderr, "slangpy: %s: %s\n", word, message ? message : "");
 }
 
-// SPY_DTYPE_DEFAULT stands for float32, and has its size.
+// In the order of spy_dtype. SPY_DTYPE_DEFAULT stands for float32.
+static const struct {
+    const char *name;
+    size_t size;
+} spyi_dtypes[SPY_DTYPE_COUNT] = {
+    { "float", 4 },    { "bool", 1 },  { "int8_t", 1 }, { "uint8_t", 1 }, { "int16_t", 2 },
+    { "uint16_t", 2 }, { "int", 4 },   { "uint", 4 },   { "int64_t", 8 }, { "uint64_t", 8 },
+    { "half", 2 },     { "float", 4 }, { "double", 8 },
+};
+
 size_t spy_dtype_size_bytes(spy_dtype dtype) {
-    switch (dtype) {
-    case SPY_DTYPE_BOOL:
-    case SPY_DTYPE_INT8:
-    case SPY_DTYPE_UINT8: return 1;
-    case SPY_DTYPE_INT16:
-    case SPY_DTYPE_UINT16:
-    case SPY_DTYPE_FLOAT16: return 2;
-    case SPY_DTYPE_DEFAULT:
-    case SPY_DTYPE_INT32:
-    case SPY_DTYPE_UINT32:
-    case SPY_DTYPE_FLOAT32: return 4;
-    case SPY_DTYPE_INT64:
-    case SPY_DTYPE_UINT64:
-    case SPY_DTYPE_FLOAT64: return 8;
-    default: return 0;
-    }
+    return (unsigned)dtype < SPY_DTYPE_COUNT ? spyi_dtypes[dtype].size : 0;
 }
 
 const char *spy_dtype_name(spy_dtype dtype) {
-    switch (dtype) {
-    case SPY_DTYPE_BOOL: return "bool";
-    case SPY_DTYPE_INT8: return "int8_t";
-    case SPY_DTYPE_UINT8: return "uint8_t";
-    case SPY_DTYPE_INT16: return "int16_t";
-    case SPY_DTYPE_UINT16: return "uint16_t";
-    case SPY_DTYPE_INT32: return "int";
-    case SPY_DTYPE_UINT32: return "uint";
-    case SPY_DTYPE_INT64: return "int64_t";
-    case SPY_DTYPE_UINT64: return "uint64_t";
-    case SPY_DTYPE_FLOAT16: return "half";
-    case SPY_DTYPE_DEFAULT:
-    case SPY_DTYPE_FLOAT32: return "float";
-    case SPY_DTYPE_FLOAT64: return "double";
-    default: return "?";
-    }
+    return (unsigned)dtype < SPY_DTYPE_COUNT ? spyi_dtypes[dtype].name : "?";
 }
 
 bool spyi_dtype_is_float(spy_dtype dtype) {
@@ -33047,6 +33030,21 @@ static bool spyi_memo_add_compiler(const spyi_compiler *c, spyi_text *out) {
     return stamp != 0 || c->recording; // files of a pack are not read again
 }
 
+static void spyi_memo_add_list(spyi_text *out, char *const *items, size_t count) {
+    for (size_t i = 0; i < count; i++) spyi_memo_text_into(out, items[i]);
+    spyi_memo_text_into(out, NULL);
+}
+
+// Appends the defines and conformances that the unit was given.
+static void spyi_memo_add_choices(spyi_text *out, const spyi_unit *unit) {
+    for (size_t i = 0; i < unit->define_count; i++) {
+        spyi_memo_text_into(out, unit->defines[i].name);
+        spyi_memo_text_into(out, unit->defines[i].value);
+    }
+    spyi_memo_text_into(out, NULL);
+    spyi_memo_add_list(out, unit->conformances, unit->conformance_count);
+}
+
 static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *content, spyi_text *out) {
     const spyi_compiler *c = unit->compiler;
     const spy_compile_options *o = &unit->options;
@@ -33061,17 +33059,9 @@ static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *cont
     spyi_memo_add(out, numbers, sizeof numbers);
     spyi_memo_text_into(out, unit->name);
     spyi_memo_text_into(out, unit->path);
-    for (size_t i = 0; i < unit->include_path_count; i++) spyi_memo_text_into(out, unit->include_paths[i]);
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < c->include_path_count; i++) spyi_memo_text_into(out, c->include_paths[i]);
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < unit->define_count; i++) {
-        spyi_memo_text_into(out, unit->defines[i].name);
-        spyi_memo_text_into(out, unit->defines[i].value);
-    }
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
-    spyi_memo_text_into(out, NULL);
+    spyi_memo_add_list(out, unit->include_paths, unit->include_path_count);
+    spyi_memo_add_list(out, c->include_paths, c->include_path_count);
+    spyi_memo_add_choices(out, unit);
     for (size_t i = 0; i < unit->link_count; i++) {
         const spyi_text *identity = &unit->links[i]->identity;
         known = known && identity->size;
@@ -33241,13 +33231,7 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
     spyi_text_add(out, "module of a pack for %s", c->rules->suffix);
     spyi_memo_add(out, numbers, sizeof numbers);
     spyi_memo_text_into(out, unit->name);
-    for (size_t i = 0; i < unit->define_count; i++) {
-        spyi_memo_text_into(out, unit->defines[i].name);
-        spyi_memo_text_into(out, unit->defines[i].value);
-    }
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
-    spyi_memo_text_into(out, NULL);
+    spyi_memo_add_choices(out, unit);
     for (size_t i = 0; i < unit->link_count; i++) spyi_memo_text_into(out, unit->links[i]->name);
     if (unit->appended)
         spyi_memo_text_into(out, unit->appended); // the text of the library itself, for gradients of one draw
@@ -34281,6 +34265,7 @@ bool spyi_sl_name_is_safe(const char *name) {
             space = true;
             continue;
         }
+        bool ends = spyi_is_word(before) || before == '>' || before == ']'; // a type or number may end here
         if (spyi_is_word(c)) {
             // two words, such as "float3 float"
             if (space && (spyi_is_word(before) || before == '>')) return false;
@@ -34289,9 +34274,9 @@ bool spyi_sl_name_is_safe(const char *name) {
         } else if (c == '<') {
             if (!spyi_is_word(before) || ++depth > 8) return false;
         } else if (c == '>') {
-            if (depth-- == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth-- == 0 || !ends) return false;
         } else if (c == ',') {
-            if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth == 0 || !ends) return false;
         } else if (c == '.') {
             if (!spyi_is_word(before) && before != '>') return false;
         } else if (c == ':') {
@@ -34300,7 +34285,7 @@ bool spyi_sl_name_is_safe(const char *name) {
         } else if (c == '-') { // a negative value: Foo<-3>
             if ((before != '<' && before != ',') || p[1] < '0' || p[1] > '9') return false;
         } else if (c == '[') { // only an array size inside <>, because spyi_unit_find_type() removes others
-            if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth == 0 || !ends) return false;
             const char *q = p + 1;
             while (*q >= '0' && *q <= '9') ++q;
             if (q == p + 1 || *q != ']') return false;

@@ -4,10 +4,12 @@
 #include "vk/internal.h"
 
 SPYI_FN const char *spyi_vk_result_name(VkResult result) {
+    static const struct {
+        VkResult result;
+        const char *name;
+    } results[] = {
 // clang-format off
-#define SPYI_VK_RESULT(name) \
-    case name: return #name;
-    switch ((int)result) {
+#define SPYI_VK_RESULT(name) { name, #name },
         SPYI_VK_RESULT(VK_SUCCESS)
         SPYI_VK_RESULT(VK_NOT_READY)
         SPYI_VK_RESULT(VK_TIMEOUT)
@@ -27,10 +29,12 @@ SPYI_FN const char *spyi_vk_result_name(VkResult result) {
         SPYI_VK_RESULT(VK_ERROR_OUT_OF_POOL_MEMORY)
         SPYI_VK_RESULT(VK_ERROR_INVALID_SHADER_NV)
         SPYI_VK_RESULT(VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS)
-    default: return "an unknown VkResult";
-    }
 #undef SPYI_VK_RESULT
-    // clang-format on
+        // clang-format on
+    };
+    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
+        if (results[i].result == result) return results[i].name;
+    return "an unknown VkResult";
 }
 
 SPYI_FN bool spyi_vk_is_lost(const spyi_vk_gpu *gpu, spyi_text *error) {
