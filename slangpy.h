@@ -1258,7 +1258,7 @@ typedef struct spy_device_desc {
     size_t pack_size_bytes; // the size of pack_data in bytes
     bool record_pack;       // record the modules and calls that spy_save_pack() writes
     // With record_pack or a pack: the device needs no GPU and no driver. Calls are checked and compute
-    // nothing.
+    // nothing. Tensors hold what the program writes; textures read as zeros.
     bool offline;
     // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
     // serves all devices that are not named, as PTX. NULL means the device's own.
@@ -11365,15 +11365,18 @@ static const char *const spyi_slang_mlp_encodings[] = {
 #else
 #define SPYI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #endif
-#define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
 // For functions beside a hot path, whose registers they would take if they were inlined.
 #define SPYI_NOINLINE __attribute__((noinline))
 #define SPYI_THREAD_LOCAL __thread
 #else
 #define SPYI_PRINTF(text, first)
-#define SPYI_LIKELY(x) (x)
 #define SPYI_NOINLINE __declspec(noinline)
 #define SPYI_THREAD_LOCAL __declspec(thread)
+#endif
+#if defined(__GNUC__) && defined(__OPTIMIZE__)
+#define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
+#else // without optimisation the hint would be four more instructions
+#define SPYI_LIKELY(x) (x)
 #endif
 
 // tools/amalgamate puts these two around files through which no repeated call runs (part `cold` of
@@ -11553,6 +11556,9 @@ SPYI_FN void spyi_text_add_n(spyi_text *t, const char *s, size_t n);
 SPYI_FN const char *spyi_text_str(const spyi_text *t); // returns the text, never NULL
 SPYI_FN void spyi_text_clear(spyi_text *t);            // makes the text empty; it keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
+// Copies the text to `to` of `capacity` bytes, as snprintf() does, frees it, and returns its length. When an
+// allocation has failed since spyi_failed_allocations() was `failed`, the text is "out of host memory".
+SPYI_FN size_t spyi_text_give(spyi_text *t, uint32_t failed, char *to, size_t capacity);
 SPYI_FN char *spyi_strdup(const char *s); // returns a copy from the process allocator; NULL stays NULL
 SPYI_FN bool spyi_is_word(char c); // returns true for the characters of identifiers: letters, digits and '_'
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
@@ -11792,7 +11798,7 @@ SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen);
 
 SPYI_FN size_t spyi_align(size_t value, size_t alignment); // rounds up to a multiple of `alignment`, which
                                                            // may be any number > 0
-SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // returns bytes in host memory
+SPYI_FN bool spyi_dtype_is_float(spy_dtype dtype);         // returns whether it is a floating-point type
 
 // >>base/archive.h ------------------------------------------------------------------------------------------
 
@@ -11864,13 +11870,8 @@ SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_t
 SPYI_FN bool spyi_store_has(spyi_store *store, const spyi_text *question);
 SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const spyi_text *answer);
 SPYI_FN spyi_store_counts spyi_store_count(spyi_store *store);
-SPYI_FN const char *spyi_store_folder(const spyi_store *store);
 // Appends the folder that stores are in by default; appends nothing if the system names none.
 SPYI_FN void spyi_store_default_folder(spyi_text *out);
-// Removes all answers of a folder. Returns how many there were, and their bytes.
-SPYI_FN uint64_t spyi_store_clear(const char *folder, uint64_t *bytes);
-// Counts the answers in a folder, and their bytes.
-SPYI_FN uint64_t spyi_store_size(const char *folder, uint64_t *bytes);
 
 // >>base/inner.h --------------------------------------------------------------------------------------------
 
@@ -11886,13 +11887,17 @@ SPYI_FN void spyi_text_add_args(spyi_text *t, const char *format, va_list args);
 // The public functions of api/base.h: texts of statuses, names and sizes of scalar types, the log to stderr.
 
 const char *spy_status_text(spy_status status) {
-    switch (status) {
-#define SPYI_STATUS_CASE(name, value, text)                                                                  \
-    case name: return text;
-        SPY_STATUS_LIST(SPYI_STATUS_CASE)
-#undef SPYI_STATUS_CASE
-    default: return "an unknown status";
-    }
+    static const struct {
+        spy_status status;
+        const char *text;
+    } texts[] = {
+#define SPYI_STATUS_TEXT(name, value, text) { name, text },
+        SPY_STATUS_LIST(SPYI_STATUS_TEXT)
+#undef SPYI_STATUS_TEXT
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i].status == status) return texts[i].text;
+    return "an unknown status";
 }
 
 void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
@@ -11905,47 +11910,26 @@ void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
     fprintf(stderr, "slangpy: %s: %s\n", word, message ? message : "");
 }
 
-// SPY_DTYPE_DEFAULT stands for float32, and has its size.
+// In the order of spy_dtype. SPY_DTYPE_DEFAULT stands for float32.
+static const struct {
+    const char *name;
+    size_t size;
+} spyi_dtypes[SPY_DTYPE_COUNT] = {
+    { "float", 4 },    { "bool", 1 },  { "int8_t", 1 }, { "uint8_t", 1 }, { "int16_t", 2 },
+    { "uint16_t", 2 }, { "int", 4 },   { "uint", 4 },   { "int64_t", 8 }, { "uint64_t", 8 },
+    { "half", 2 },     { "float", 4 }, { "double", 8 },
+};
+
 size_t spy_dtype_size_bytes(spy_dtype dtype) {
-    switch (dtype) {
-    case SPY_DTYPE_BOOL:
-    case SPY_DTYPE_INT8:
-    case SPY_DTYPE_UINT8: return 1;
-    case SPY_DTYPE_INT16:
-    case SPY_DTYPE_UINT16:
-    case SPY_DTYPE_FLOAT16: return 2;
-    case SPY_DTYPE_DEFAULT:
-    case SPY_DTYPE_INT32:
-    case SPY_DTYPE_UINT32:
-    case SPY_DTYPE_FLOAT32: return 4;
-    case SPY_DTYPE_INT64:
-    case SPY_DTYPE_UINT64:
-    case SPY_DTYPE_FLOAT64: return 8;
-    default: return 0;
-    }
+    return (unsigned)dtype < SPY_DTYPE_COUNT ? spyi_dtypes[dtype].size : 0;
 }
 
 const char *spy_dtype_name(spy_dtype dtype) {
-    switch (dtype) {
-    case SPY_DTYPE_BOOL: return "bool";
-    case SPY_DTYPE_INT8: return "int8_t";
-    case SPY_DTYPE_UINT8: return "uint8_t";
-    case SPY_DTYPE_INT16: return "int16_t";
-    case SPY_DTYPE_UINT16: return "uint16_t";
-    case SPY_DTYPE_INT32: return "int";
-    case SPY_DTYPE_UINT32: return "uint";
-    case SPY_DTYPE_INT64: return "int64_t";
-    case SPY_DTYPE_UINT64: return "uint64_t";
-    case SPY_DTYPE_FLOAT16: return "half";
-    case SPY_DTYPE_DEFAULT:
-    case SPY_DTYPE_FLOAT32: return "float";
-    case SPY_DTYPE_FLOAT64: return "double";
-    default: return "?";
-    }
+    return (unsigned)dtype < SPY_DTYPE_COUNT ? spyi_dtypes[dtype].name : "?";
 }
 
-size_t spyi_scalar_size(spy_dtype dtype) {
-    return spy_dtype_size_bytes(dtype);
+bool spyi_dtype_is_float(spy_dtype dtype) {
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 size_t spyi_align(size_t value, size_t alignment) {
@@ -12019,6 +12003,18 @@ void spyi_text_free(spyi_text *t) {
     t->data = NULL;
     t->size = 0;
     t->capacity = 0;
+}
+
+size_t spyi_text_give(spyi_text *t, uint32_t failed, char *to, size_t capacity) {
+    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(t) : "out of host memory";
+    size_t size = strlen(all);
+    if (to && capacity) {
+        size_t n = size < capacity ? size : capacity - 1;
+        memcpy(to, all, n);
+        to[n] = 0;
+    }
+    spyi_text_free(t);
+    return size;
 }
 
 char *spyi_strdup(const char *s) {
@@ -13895,10 +13891,6 @@ SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store) {
     return store ? store->pack : NULL;
 }
 
-SPYI_FN const char *spyi_store_folder(const spyi_store *store) {
-    return store->folder;
-}
-
 SPYI_FN spyi_store_counts spyi_store_count(spyi_store *store) {
     spyi_store_counts counts = { 0, 0, 0 };
     if (!store) return counts;
@@ -14015,25 +14007,22 @@ typedef struct spyi_store_found {
 } spyi_store_found;
 
 typedef struct spyi_store_sum {
-    uint64_t count, bytes;
-    bool clear;  // whether to remove all files
-    int64_t now; // otherwise the current time, by which old unfinished files are removed
+    uint64_t bytes;
+    int64_t now; // the current time, by which old unfinished files are removed
     uint32_t folder;
-    spyi_store_found *items; // the list of files; NULL means that they are not listed
+    spyi_store_found *items; // the list of files
     uint32_t item_count, capacity;
-    bool lists;
 } spyi_store_sum;
 
 static void spyi_store_sum_file(void *user, const char *folder, const spyi_store_file *file) {
     spyi_store_sum *sum = (spyi_store_sum *)user;
-    char path[1200];
-    bool unfinished = strchr(file->name, '.') != NULL;
-    snprintf(path, sizeof path, "%s/%s", folder, file->name);
-    if (sum->clear || (unfinished && sum->now - file->used > SPYI_STORE_OLD_S)) spyi_file_remove(path);
-    if (unfinished) return;
-    sum->count++;
+    if (strchr(file->name, '.')) { // an unfinished file
+        char path[1200];
+        snprintf(path, sizeof path, "%s/%s", folder, file->name);
+        if (sum->now - file->used > SPYI_STORE_OLD_S) spyi_file_remove(path);
+        return;
+    }
     sum->bytes += file->bytes;
-    if (!sum->lists) return;
     if (sum->item_count == sum->capacity) {
         uint32_t capacity = sum->capacity ? sum->capacity * 2 : 256;
         spyi_store_found *items = (spyi_store_found *)spyi_realloc(sum->items, capacity * sizeof *items);
@@ -14045,32 +14034,6 @@ static void spyi_store_sum_file(void *user, const char *folder, const spyi_store
     sum->items[sum->item_count++].folder = sum->folder;
 }
 
-static void spyi_store_sum_all(const char *folder, spyi_store_sum *sum) {
-    char path[1100];
-    sum->now = (int64_t)time(NULL);
-    for (sum->folder = 0; sum->folder < SPYI_STORE_SUBFOLDERS; sum->folder++) {
-        snprintf(path, sizeof path, "%s/%02x", folder, (unsigned)sum->folder);
-        spyi_store_list(path, spyi_store_sum_file, sum);
-    }
-}
-
-SPYI_FN uint64_t spyi_store_size(const char *folder, uint64_t *bytes) {
-    spyi_store_sum sum;
-    memset(&sum, 0, sizeof sum);
-    spyi_store_sum_all(folder, &sum);
-    *bytes = sum.bytes;
-    return sum.count;
-}
-
-SPYI_FN uint64_t spyi_store_clear(const char *folder, uint64_t *bytes) {
-    spyi_store_sum sum;
-    memset(&sum, 0, sizeof sum);
-    sum.clear = true;
-    spyi_store_sum_all(folder, &sum);
-    *bytes = sum.bytes;
-    return sum.count;
-}
-
 static int spyi_store_older(const void *a, const void *b) {
     int64_t x = ((const spyi_store_found *)a)->file.used, y = ((const spyi_store_found *)b)->file.used;
     return x < y ? -1 : x > y;
@@ -14079,8 +14042,12 @@ static int spyi_store_older(const void *a, const void *b) {
 static void spyi_store_shrink(const spyi_store *store) {
     spyi_store_sum sum;
     memset(&sum, 0, sizeof sum);
-    sum.lists = true;
-    spyi_store_sum_all(store->folder, &sum);
+    sum.now = (int64_t)time(NULL);
+    for (sum.folder = 0; sum.folder < SPYI_STORE_SUBFOLDERS; sum.folder++) {
+        char path[1100];
+        snprintf(path, sizeof path, "%s/%02x", store->folder, (unsigned)sum.folder);
+        spyi_store_list(path, spyi_store_sum_file, &sum);
+    }
     if (sum.bytes > store->most_bytes && sum.item_count) {
         qsort(sum.items, sum.item_count, sizeof *sum.items, spyi_store_older);
         uint64_t target = store->most_bytes / 10 * 9;
@@ -15042,6 +15009,17 @@ static inline uint64_t spyi_open_submit(const spyi_gpu *gpu) {
     return ((const spyi_gpu_base *)(const void *)gpu)->open;
 }
 
+// The faults of Slang's code that were found and could not be repaired.
+typedef struct spyi_code_faults {
+    bool saved;     // the code saves values in nested loops of different length
+    bool additions; // the code adds gradients of array elements that are read at several indices
+} spyi_code_faults;
+
+// Repairs faults in the text that Slang makes for SPYI_TARGET_CUDA, before the text is kept and compiled.
+// `*text` has `*size` bytes with its NUL, and may be replaced by another block of spyi_malloc(). Its first
+// `prelude` bytes are Slang's prelude and are not read.
+typedef void (*spyi_mend_func)(char **text, size_t *size, size_t prelude, spyi_code_faults *faults);
+
 struct spyi_backend {
     const char *name; // "vulkan"
     size_t (*enumerate)(spy_device_info *infos, size_t capacity, spyi_text *error);
@@ -15061,6 +15039,7 @@ struct spyi_backend {
     // log, and may be NULL.
     spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                           const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
+    spyi_mend_func mend; // NULL in backends of other targets: the compiler itself repairs SPIR-V
     // Makes a kernel of a blob, which is desc->code. When destroy_kernel is called, no work uses the kernel
     // any more.
     spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
@@ -15724,6 +15703,17 @@ typedef struct spyi_rules {
 
 SPYI_FN const spyi_rules *spyi_rules_of(spyi_target target);
 
+// >>repairs of Slang's code, which the compiler makes for SPIR-V, and spyi_backend.mend for CUDA
+
+// Names in Slang's code, the same for both targets. A backward derivative's name begins with s_bwdProp_. A
+// struct with s_bwdCallableCtx_ in its name holds values that do not depend on gradients. A function with
+// dzero in its name makes a zero.
+#define SPYI_ADDITION_BACKWARD "s_bwdProp_"
+#define SPYI_ADDITION_CONTEXT "s_bwdCallableCtx_"
+#define SPYI_ADDITION_ZERO "dzero"
+
+enum { SPYI_MOST_INDICES = 24 }; // the largest number of indices of a value that is saved in nested loops
+
 // >>for backends
 
 // Fills the members of a profile that equal those of the user's device info.
@@ -16323,7 +16313,344 @@ SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, c
 
 SPYI_COLD_END
 
+// >>backend/offline.h ---------------------------------------------------------------------------------------
+
+// The offline backend: the GPU of a device with desc.offline, which records packs and lists without a GPU and
+// without a driver. It takes any kernel and any work. Buffers hold the bytes that are uploaded, filled and
+// copied; kernels, draws and work on textures do nothing, and textures read as zeros.
+// Threads: the rules of backend.h.
+
+// Returns the backend, whose devices have the name "null" in spy_device_info.backend. A device has the limits
+// that packs promise for the target of desc->backend; of the rest of the desc only adapter_type is read.
+SPYI_FN const spy_backend *spyi_offline_backend(void);
+
+// >>backend/offline.c ---------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
+
+// The offline backend: host memory for buffers, kernels without code, and work that is done when it is
+// recorded, or left out.
+
+typedef struct spyi_offline_gpu {
+    spyi_gpu_base base;
+    uint64_t last_handle; // of images, views and samplers; the handle of a chunk is its address
+    bool has_work;        // the open batch has work
+} spyi_offline_gpu;
+
+// >>the device
+
+// These limits decide the texts of kernels, so packs that were made with others have other kernels.
+static void spyi_offline_limits(spyi_limits *limits, const spy_device_desc *desc) {
+    spy_device_info *info = &limits->info;
+    spyi_profile *profile = &limits->profile;
+    bool cuda = desc->backend->target == SPYI_TARGET_CUDA;
+    profile->target = desc->backend->target;
+    profile->max_block_bytes = cuda ? 4096 : 128;
+    profile->max_bindings = cuda ? 64 : 32;
+    profile->max_uniforms = 32;
+    profile->max_uniform_bytes = 65536;
+    profile->prefers_bindings = !cuda && desc->adapter_type == SPY_ADAPTER_TYPE_CPU;
+    profile->bindings_from_bytes = cuda ? UINT64_MAX : (uint64_t)8 << 20;
+    profile->tiles_from = profile->prefers_bindings ? UINT64_MAX : SPYI_TILES_FROM;
+    limits->binding_alignment = 64;
+    limits->max_binding_bytes = (uint64_t)1 << 30;
+    limits->texel_alignment = 64;
+    limits->max_texels = (uint64_t)64 << 20;
+    limits->fill_alignment = 4;
+    for (uint32_t i = 0; i < SPY_DTYPE_COUNT; i++)
+        for (uint32_t columns = 0; columns < 4; columns++)
+            if (i != SPY_DTYPE_BOOL && spy_dtype_size_bytes((spy_dtype)i) <= 4 && columns != 2)
+                limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
+    info->backend = "null";
+    memcpy(info->name, "null device", sizeof "null device");
+    memcpy(info->driver, "none", sizeof "none");
+    info->type = SPY_ADAPTER_TYPE_CPU;
+    info->features = SPY_FEATURE_FLOAT16 | SPY_FEATURE_FLOAT64 | SPY_FEATURE_INT8 | SPY_FEATURE_INT16 |
+                     SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD | SPY_FEATURE_TIMESTAMPS |
+                     SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS | SPY_FEATURE_COOPERATIVE_MATRIX |
+                     SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS;
+    info->subgroup_size = 32;
+    info->max_group_size = 1024;
+    info->max_groupshared_bytes = 49152;
+    info->max_group_count = 65535;
+    info->max_inline_block_bytes = profile->max_block_bytes;
+    info->memory_bytes = (uint64_t)4 << 30;
+    info->max_binding_bytes = limits->max_binding_bytes;
+    info->timestamp_period_ns = 1;
+    spyi_profile_of_info(profile, info);
+}
+
+static spy_status spyi_offline_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu,
+                                      spyi_text *error) {
+    spyi_offline_gpu *o = (spyi_offline_gpu *)spyi_allocate(ctx, sizeof *o);
+    *gpu = (spyi_gpu *)(void *)o;
+    if (!o) {
+        spyi_text_add(error, "no host memory for the device");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    o->base.backend = spyi_offline_backend();
+    o->base.slices = true;
+    o->base.ctx = ctx;
+    o->base.open = 1;
+    spyi_offline_limits(&o->base.limits, desc);
+    return SPY_OK;
+}
+
+static void spyi_offline_destroy(spyi_gpu *gpu) {
+    if (gpu) spyi_free(((spyi_gpu_base *)(void *)gpu)->ctx, gpu, sizeof(spyi_offline_gpu));
+}
+
+// >>memory
+
+static spy_status spyi_offline_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size,
+                                              const char *label, spyi_chunk *chunk, spyi_text *error) {
+    spyi_gpu_base *base = (spyi_gpu_base *)(void *)gpu;
+    const size_t alignment = 256;
+    unsigned char *block =
+        size < SIZE_MAX - alignment ? (unsigned char *)spyi_calloc(size + alignment, 1) : NULL;
+    (void)label;
+    memset(chunk, 0, sizeof *chunk);
+    if (!block) {
+        spyi_text_add(error, "no host memory for a chunk of %llu bytes", (unsigned long long)size);
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    unsigned char *bytes = block + (alignment - (uintptr_t)block % alignment);
+    chunk->handle = chunk->address = (uint64_t)(uintptr_t)bytes;
+    chunk->mapped = memory == SPYI_MEMORY_READBACK ? bytes : NULL;
+    chunk->size = size;
+    chunk->memory = block;
+    base->stats.driver_allocations++;
+    base->stats.driver_bytes += size;
+    return SPY_OK;
+}
+
+static void spyi_offline_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
+    ((spyi_gpu_base *)(void *)gpu)->stats.driver_bytes -= chunk->size;
+    free(chunk->memory);
+    memset(chunk, 0, sizeof *chunk);
+}
+
+static unsigned char *spyi_offline_bytes(const spyi_chunk *chunk, uint64_t offset) {
+    return (unsigned char *)(uintptr_t)(chunk->handle + offset);
+}
+
+// >>kernels: dispatches and draws need their numbers of bindings only
+
+static spy_status spyi_offline_new_kernel(const spyi_interface *iface, spyi_kernel **kernel,
+                                          spyi_text *error) {
+    spyi_kernel_base *k = (spyi_kernel_base *)spyi_malloc(sizeof *k);
+    *kernel = (spyi_kernel *)(void *)k;
+    if (!k) {
+        spyi_text_add(error, "no host memory for a kernel");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    *k = spyi_interface_counts(iface);
+    return SPY_OK;
+}
+
+static spy_status spyi_offline_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                    spyi_text *error) {
+    (void)gpu;
+    return spyi_offline_new_kernel(&desc->iface, kernel, error);
+}
+
+static spy_status spyi_offline_load_raster(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel,
+                                           spyi_text *error) {
+    (void)gpu;
+    return spyi_offline_new_kernel(&desc->iface, kernel, error);
+}
+
+static void spyi_offline_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
+    (void)gpu;
+    free(kernel);
+}
+
+// >>images: handles without texels
+
+static uint32_t spyi_offline_image_support(spyi_gpu *gpu, uint32_t format) {
+    const spy_format_info *f = spyi_format(format);
+    uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED | SPYI_BLITS;
+    (void)gpu;
+    if (!f || (f->is_compressed && f->block_width == 6)) return 0; // no texture has this format
+    if (f->has_depth) return usage | SPY_TEXTURE_USAGE_DEPTH_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
+    if (f->is_compressed) return usage | SPY_TEXTURE_USAGE_FILTERED;
+    usage |= SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
+    if (!f->is_srgb && f->channels != 3) usage |= SPY_TEXTURE_USAGE_STORED;
+    return f->is_integer ? usage : usage | SPY_TEXTURE_USAGE_FILTERED | SPY_TEXTURE_USAGE_BLENDED;
+}
+
+static spy_status spyi_offline_create_image(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label,
+                                            spyi_image *image, spyi_text *error) {
+    (void)desc, (void)label, (void)error;
+    memset(image, 0, sizeof *image);
+    image->handle = ++((spyi_offline_gpu *)(void *)gpu)->last_handle;
+    return SPY_OK;
+}
+
+static void spyi_offline_destroy_image(spyi_gpu *gpu, spyi_image *image) {
+    (void)gpu;
+    memset(image, 0, sizeof *image);
+}
+
+static spy_status spyi_offline_create_view(spyi_gpu *gpu, const spyi_image *image,
+                                           const spyi_image_desc *image_desc,
+                                           const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
+                                           spyi_text *error) {
+    (void)image, (void)image_desc, (void)desc, (void)sampler, (void)error;
+    *view = ++((spyi_offline_gpu *)(void *)gpu)->last_handle;
+    return SPY_OK;
+}
+
+static void spyi_offline_destroy_view(spyi_gpu *gpu, uint64_t view, bool stored) {
+    (void)gpu, (void)view, (void)stored;
+}
+
+static spy_status spyi_offline_create_sampler(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
+                                              spyi_text *error) {
+    (void)desc, (void)error;
+    *sampler = ++((spyi_offline_gpu *)(void *)gpu)->last_handle;
+    return SPY_OK;
+}
+
+static void spyi_offline_destroy_sampler(spyi_gpu *gpu, uint64_t sampler) {
+    (void)gpu, (void)sampler;
+}
+
+// Writes the zeros that a read of texels gives.
+static void spyi_offline_read_texels(const spyi_image_bytes_work *w) {
+    const spy_format_info *f = spyi_format(w->desc.format);
+    uint32_t rows = (w->box.height + f->block_height - 1) / f->block_height;
+    size_t row_bytes = (size_t)spyi_texels_size(w->desc.format, w->box.width, 1, 1, 1);
+    for (uint32_t slice = 0; slice < w->box.depth * w->box.layer_count; slice++)
+        for (uint32_t row = 0; row < rows; row++)
+            memset(spyi_offline_bytes(w->chunk, w->offset + slice * w->slice_pitch + row * w->row_pitch), 0,
+                   row_bytes);
+}
+
+// >>work
+
+static void spyi_offline_fill(const spyi_fill_work *f) {
+    unsigned char *bytes = spyi_offline_bytes(f->to, f->offset);
+    for (uint64_t i = 0; i + 4 <= f->size; i += 4) memcpy(bytes + i, &f->pattern, 4);
+}
+
+static spy_status spyi_offline_record(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    spyi_offline_gpu *o = (spyi_offline_gpu *)(void *)gpu;
+    const spyi_copy_work *copy = (const spyi_copy_work *)(const void *)work;
+    const spyi_upload_work *upload = (const spyi_upload_work *)(const void *)work;
+    const spyi_time_store_work *times = (const spyi_time_store_work *)(const void *)work;
+    const spyi_image_bytes_work *texels = (const spyi_image_bytes_work *)(const void *)work;
+    (void)error;
+    o->has_work = true;
+    if (work->before.barrier) o->base.stats.barriers++;
+    switch (work->kind->number) {
+    case SPYI_WORK_DISPATCH: o->base.stats.dispatches++; break;
+    case SPYI_WORK_DRAW: o->base.stats.draws++; break;
+    case SPYI_WORK_COPY:
+        memcpy(spyi_offline_bytes(copy->to, copy->to_offset),
+               spyi_offline_bytes(copy->from, copy->from_offset), (size_t)copy->size);
+        break;
+    case SPYI_WORK_FILL: spyi_offline_fill((const spyi_fill_work *)(const void *)work); break;
+    case SPYI_WORK_UPLOAD:
+        memcpy(spyi_offline_bytes(upload->to, upload->offset), upload->data, (size_t)upload->size);
+        break;
+    case SPYI_WORK_TIME_STORE:
+        memset(spyi_offline_bytes(times->to, times->offset), 0, times->count * sizeof(uint64_t));
+        break;
+    case SPYI_WORK_IMAGE_BYTES:
+        if (!texels->to_image) spyi_offline_read_texels(texels);
+        break;
+    default: break; // labels, timestamps and the other work on textures change no buffer
+    }
+    return SPY_OK;
+}
+
+static uint64_t spyi_offline_finished_submit(spyi_gpu *gpu) {
+    return spyi_open_submit(gpu) - 1;
+}
+
+static spy_status spyi_offline_submit(spyi_gpu *gpu, spyi_text *error) {
+    spyi_offline_gpu *o = (spyi_offline_gpu *)(void *)gpu;
+    (void)error;
+    o->base.open += o->has_work;
+    o->base.stats.submits += o->has_work;
+    o->has_work = false;
+    return SPY_OK;
+}
+
+static spy_status spyi_offline_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error) {
+    (void)timeout_ns;
+    return submit < spyi_open_submit(gpu) ? SPY_OK : spyi_offline_submit(gpu, error);
+}
+
+static spy_status spyi_offline_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
+                                        uint64_t size, uint64_t after, spyi_text *error) {
+    memcpy(data, spyi_offline_bytes(from, offset), (size_t)size);
+    return spyi_offline_wait(gpu, after, UINT64_MAX, error);
+}
+
+static spy_status spyi_offline_time_mark(spyi_gpu *gpu, spyi_text *error) {
+    (void)gpu, (void)error;
+    return SPY_OK;
+}
+
+static spy_status spyi_offline_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error) {
+    (void)gpu, (void)error;
+    *ns = 0;
+    return SPY_OK;
+}
+
+// >>the table
+
+const spy_backend *spyi_offline_backend(void) {
+    static const spyi_image_functions images = { spyi_offline_image_support,
+                                                 spyi_offline_create_image,
+                                                 spyi_offline_destroy_image,
+                                                 spyi_offline_create_view,
+                                                 spyi_offline_destroy_view,
+                                                 spyi_offline_create_sampler,
+                                                 spyi_offline_destroy_sampler,
+                                                 NULL,
+                                                 NULL };
+    static const spyi_raster_functions raster = { spyi_offline_load_raster };
+#define SPYI_OFFLINE_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f
+    // The members are in the order of struct spyi_backend.
+    static const struct spyi_backend table = {
+        "null",
+        NULL, // no list of devices: desc.offline asks for this one
+        spyi_offline_create,
+        spyi_offline_destroy,
+        spyi_offline_allocate_chunk,
+        spyi_offline_free_chunk,
+        spyi_compile_as_is, // the device has another backend's compile and mend
+        NULL,
+        spyi_offline_load,
+        spyi_offline_destroy_kernel,
+        { SPYI_OFFLINE_RECORDS(spyi_offline_record) },
+        spyi_offline_download,
+        spyi_offline_time_mark,
+        spyi_offline_time_mark,
+        spyi_offline_time_elapsed,
+        spyi_offline_finished_submit,
+        spyi_offline_submit,
+        spyi_offline_wait,
+        NULL, // no functions for graphs
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL, // no `watch`: there is no stream of the program
+        &images,
+        &raster,
+        SPYI_TARGET_SPIRV, // the device has another backend's target
+    };
+    return &table;
+}
+
 // >>backend/null/null.h -------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The null backend: a device without a GPU, for tests. It logs all work in a list that a test reads, moves
 // bytes in host memory, and calls a function of the test in place of kernels. Work runs when its submit
@@ -16468,7 +16795,11 @@ typedef struct spyi_null_counts {
 } spyi_null_counts;
 SPYI_FN spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu);
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/internal.h ---------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The null backend's own types and shared functions. null.c makes the device, objects.c its chunks and
 // kernels, record.c logs work and executes it in order, works.c has the kinds of work, report.c writes the
@@ -16642,9 +16973,11 @@ SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const ch
 // Returns the status with which a test has ordered this step to fail, or SPY_OK.
 SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error);
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/report.c -----------------------------------------------------------------------------------
 
-SPYI_COLD_BEGIN
+#if defined(SPYI_TEST_PARTS)
 
 // The null backend's texts: the report of broken rules, failures that a test has ordered, and its recorded
 // work.
@@ -16732,7 +17065,11 @@ SPYI_FN void spyi_null_tell_work(spyi_gpu *gpu, spyi_text *out) {
     }
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/objects.c ----------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The null backend's chunks and kernels.
 
@@ -16951,7 +17288,11 @@ SPYI_FN void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
     free(k);
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/images.c -----------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The null backend's images: texels in host memory, the layout of each part, and the work on them. Copies of
 // bytes and texels and clears of plain formats are done; scaling is done for formats of 8-bit unorm and of
@@ -17548,7 +17889,11 @@ SPYI_FN void spyi_null_run_image_clear(spyi_null_gpu *n, spyi_null_op *op) {
     }
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/raster.c -----------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The null backend's pipelines and draws: it stores the descs of pipelines and logs draws. Clears of targets
 // are executed; a test's function runs in place of the shaders.
@@ -17685,7 +18030,11 @@ SPYI_FN void spyi_null_run_draw(spyi_null_gpu *n, spyi_null_op *op) {
     op->kernel = NULL; // the pipeline may be destroyed from now on
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/works.c ------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The kinds of work that the null backend executes: for each kind, the rules of backend.h and its effect on
 // memory.
@@ -17729,7 +18078,7 @@ SPYI_FN spy_status spyi_null_check_inputs(spyi_null_gpu *n, const char *what, co
         const spyi_binding *b = &bindings[i];
         const spyi_parameter *s = spyi_interface_find(&k->iface, i);
         bool texels = s->kind != SPYI_PARAMETER_BUFFER;
-        uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
+        uint64_t texel = texels ? spy_dtype_size_bytes((spy_dtype)s->scalar) * s->columns : 1;
         if (b->kind != SPYI_BINDING_BUFFER) {
             spy_status status = spyi_null_check_image_binding(n, k->label, i, b, s, error);
             if (status != SPY_OK) return status;
@@ -17958,7 +18307,11 @@ SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work) {
     return &rules[work->kind->number];
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/record.c -----------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // Logs work of any kind: checks it against backend.h and the order of its barriers, and executes it when its
 // batch finishes.
@@ -18214,7 +18567,11 @@ SPYI_FN spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text
     return status;
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/null.c -------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The null backend's device, and the functions that tests call.
 
@@ -18244,7 +18601,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->max_texels = spyi_null_u64(d->max_texels, (uint64_t)64 << 20);
     for (i = 0; i < SPY_DTYPE_COUNT && !d->no_texels; i++)
         for (columns = 0; columns < 4; columns++)
-            if (i != SPY_DTYPE_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
+            if (i != SPY_DTYPE_BOOL && spy_dtype_size_bytes((spy_dtype)i) <= 4 && columns != 2)
                 limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
     profile->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
     profile->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
@@ -18365,6 +18722,7 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_allocate_chunk,
                                                      spyi_null_free_chunk,
                                                      spyi_compile_as_is,
+                                                     NULL, // no repairs of CUDA's text
                                                      spyi_null_load,
                                                      spyi_null_destroy_kernel,
                                                      { SPYI_NULL_RECORDS(spyi_null_record) },
@@ -18443,6 +18801,8 @@ spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu) {
     spyi_mutex_unlock(&n->lock);
     return counts;
 }
+
+#endif // SPYI_TEST_PARTS
 
 SPYI_COLD_END
 
@@ -19284,6 +19644,8 @@ typedef struct spyi_builds {
 
 #define SPYI_MOST_ARCHS 16
 
+struct spyi_values; // the described arguments of a call (bind/describe.h)
+
 struct spy_device {
     spyi_context ctx; // the first member, which itself begins with spyi_object
     const spy_backend *backend;
@@ -19330,14 +19692,15 @@ struct spy_device {
     spyi_mutex dump_lock; // guards dump_directory, which compile threads read
     char *dump_directory;
     spyi_builds builds;
-    // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
-    bool keep_programs;
+    // Recipes (plan/recipe.h): returns the signature of a call, which its plan then has; kernels keep their code
+    // in host memory, from which recipes are written. NULL where no recipes are written.
+    uint64_t (*sign_call)(const spy_function *function, const struct spyi_values *values);
     // The compute capabilities for which kernels are compiled, in order, when the device records a pack. With
     // `offline` there is no GPU, and its kernels are not loaded (device/device.c).
     uint32_t pack_archs[SPYI_MOST_ARCHS];
     uint32_t pack_arch_count;
     bool offline;
-    spy_backend offline_backend; // for an offline device: the null backend with the compiler of another
+    spy_backend offline_backend; // for an offline device: backend/offline.h with the compiler of another
                                  // backend
     char *record_path;           // the path to which the pack is written when the device is released; NULL
                                  // means that no pack is written
@@ -19392,7 +19755,7 @@ SPYI_FN void spyi_device_free(spy_device *device); // is the last step of the de
 // >>build.c
 // Compiles and loads a kernel on a thread of its own. `what` names it in messages. `profile` NULL means that
 // desc->code is a compiled blob, which is only loaded. `blob`, which may be NULL, receives the compiled code
-// where device->keep_programs is set, and otherwise becomes empty. Returns SPY_ERROR_INTERRUPTED or
+// where device->sign_call is set, and otherwise becomes empty. Returns SPY_ERROR_INTERRUPTED or
 // SPY_ERROR_TIMEOUT when the caller is to wait no longer; the thread then goes on. Threads: any.
 SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
@@ -19509,7 +19872,7 @@ static char *spyi_type_take(spyi_text *text) { // returns a copy of the text and
 }
 
 static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar) {
-    return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
+    return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spy_dtype_size_bytes(scalar);
 }
 
 // Sets size and alignment of a vector. On CUDA, vectors of 2 and of 4 are aligned to their size (16 bytes at
@@ -19619,7 +19982,7 @@ spyi_types *spyi_types_create(spyi_target target) {
         t.scalar = (spy_dtype)i;
         t.name = spyi_strdup(spy_dtype_name(t.scalar));
         t.display = spyi_strdup(t.name);
-        t.host_size = t.host_align = spyi_scalar_size(t.scalar);
+        t.host_size = t.host_align = spy_dtype_size_bytes(t.scalar);
         t.device_size = t.device_align = spyi_type_device_scalar(types, t.scalar);
         t.same_layout = t.host_size == t.device_size;
         types->scalars[i] = spyi_type_intern(types, &t);
@@ -20294,7 +20657,7 @@ static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
 }
 
 static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
-    unsigned bits = (unsigned)spyi_scalar_size(type) * 8;
+    unsigned bits = (unsigned)spy_dtype_size_bytes(type) * 8;
     bool is_signed = type == SPY_DTYPE_INT8 || type == SPY_DTYPE_INT16 || type == SPY_DTYPE_INT32 ||
                      type == SPY_DTYPE_INT64;
     *high = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
@@ -20342,7 +20705,7 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
         memcpy(to, &v, sizeof v);
     } else {
         if (s->kind == SPYI_SCALAR_FLOAT) bits = s->f < 0 ? (uint64_t)(int64_t)s->f : (uint64_t)s->f;
-        switch (spyi_scalar_size(type)) {
+        switch (spy_dtype_size_bytes(type)) {
         case 1: {
             uint8_t v = (uint8_t)bits;
             memcpy(to, &v, sizeof v);
@@ -20402,7 +20765,7 @@ static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype 
 bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count) {
     char *out = (char *)to;
     const char *in = (const char *)from;
-    size_t to_size = spyi_scalar_size(to_type), from_size = spyi_scalar_size(from_type);
+    size_t to_size = spy_dtype_size_bytes(to_type), from_size = spy_dtype_size_bytes(from_type);
     if (count == 0) return true;
     if (to_type == from_type && to_type != SPY_DTYPE_BOOL) {
         memcpy(out, in, count * to_size);
@@ -20459,9 +20822,6 @@ typedef enum spyi_fit_use {
     SPYI_USE_SHARED // device memory that is loaded and stored, or used as bytes, and never converted
 } spyi_fit_use;
 
-static bool spyi_dtype_is_float(spy_dtype d) {
-    return d >= SPY_DTYPE_FLOAT16;
-}
 static bool spyi_dtype_is_signed(spy_dtype d) {
     return d == SPY_DTYPE_INT8 || d == SPY_DTYPE_INT16 || d == SPY_DTYPE_INT32 || d == SPY_DTYPE_INT64;
 }
@@ -20470,7 +20830,7 @@ static bool spyi_dtype_is_signed(spy_dtype d) {
 // values are refused.
 static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (from == to) return 0;
-    size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
+    size_t from_size = spy_dtype_size_bytes(from), to_size = spy_dtype_size_bytes(to);
     if (to == SPY_DTYPE_BOOL) return SPYI_NO_FIT;
     if (from == SPY_DTYPE_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
     if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
@@ -21201,150 +21561,137 @@ SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *
     return arg;
 }
 
-// >>scalars in
+// The public functions return what these three return, so that a build without optimisation makes code for
+// filling and copying an argument here only. With optimisation they are inlined.
 
-spy_arg spy_arg_bool(const char *name, bool value) {
+static inline spy_arg spyi_int_arg(const char *name, spy_arg_kind kind, spy_dtype dtype, uint64_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_DEFAULT, SPY_DTYPE_BOOL);
-    arg.value.u = value ? 1u : 0u;
+    spyi_set_arg(&arg, name, kind, SPY_DIRECTION_DEFAULT, dtype);
+    arg.value.u = value; // the bits are those of value.i
     return arg;
 }
 
-spy_arg spy_arg_i32(const char *name, int32_t value) {
+static inline spy_arg spyi_float_arg(const char *name, spy_dtype dtype, double value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_INT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_INT32);
-    arg.value.i = value;
-    return arg;
-}
-
-spy_arg spy_arg_u32(const char *name, uint32_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_UINT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_UINT32);
-    arg.value.u = value;
-    return arg;
-}
-
-spy_arg spy_arg_i64(const char *name, int64_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_INT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_INT64);
-    arg.value.i = value;
-    return arg;
-}
-
-spy_arg spy_arg_u64(const char *name, uint64_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_UINT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_UINT64);
-    arg.value.u = value;
-    return arg;
-}
-
-spy_arg spy_arg_f32(const char *name, float value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_FLOAT32);
-    arg.value.f = (double)value;
-    return arg;
-}
-
-spy_arg spy_arg_f64(const char *name, double value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_FLOAT64);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, dtype);
     arg.value.f = value;
     return arg;
 }
 
+// `data` becomes the pointer of the union that the kind uses.
+static inline spy_arg spyi_pointer_arg(const char *name, spy_arg_kind kind, spy_direction direction,
+                                       spy_dtype dtype, const void *data, size_t count) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, kind, direction, dtype);
+    arg.value.data = data;
+    arg.count = count;
+    return arg;
+}
+
+// >>scalars in
+
+spy_arg spy_arg_bool(const char *name, bool value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_BOOL, SPY_DTYPE_BOOL, value ? 1u : 0u);
+}
+
+spy_arg spy_arg_i32(const char *name, int32_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_INT, SPY_DTYPE_INT32, (uint64_t)(int64_t)value);
+}
+
+spy_arg spy_arg_u32(const char *name, uint32_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_UINT, SPY_DTYPE_UINT32, value);
+}
+
+spy_arg spy_arg_i64(const char *name, int64_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_INT, SPY_DTYPE_INT64, (uint64_t)value);
+}
+
+spy_arg spy_arg_u64(const char *name, uint64_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_UINT, SPY_DTYPE_UINT64, value);
+}
+
+spy_arg spy_arg_f32(const char *name, float value) {
+    return spyi_float_arg(name, SPY_DTYPE_FLOAT32, (double)value);
+}
+
+spy_arg spy_arg_f64(const char *name, double value) {
+    return spyi_float_arg(name, SPY_DTYPE_FLOAT64, value);
+}
+
 // >>scalars out and inout: `value` points to the caller's memory, one scalar of the argument's dtype
 
-#define SPYI_RESULT(kind, direction, dtype)                                                                  \
-    spy_arg arg;                                                                                             \
-    spyi_set_arg(&arg, name, kind, direction, dtype);                                                        \
-    arg.value.out = value;                                                                                   \
-    return arg
-
 spy_arg spy_out_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_KIND_BOOL, SPY_DIRECTION_OUT, SPY_DTYPE_BOOL);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_OUT, SPY_DTYPE_BOOL, value, 0);
 }
 
 spy_arg spy_out_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT32, value, 0);
 }
 
 spy_arg spy_out_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT32, value, 0);
 }
 
 spy_arg spy_out_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT64, value, 0);
 }
 
 spy_arg spy_out_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT64, value, 0);
 }
 
 spy_arg spy_out_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT32, value, 0);
 }
 
 spy_arg spy_out_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT64, value, 0);
 }
 
 spy_arg spy_inout_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT32, value, 0);
 }
 
 spy_arg spy_inout_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT32, value, 0);
 }
 
 spy_arg spy_inout_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_KIND_BOOL, SPY_DIRECTION_INOUT, SPY_DTYPE_BOOL);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_INOUT, SPY_DTYPE_BOOL, value, 0);
 }
 
 spy_arg spy_inout_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT64, value, 0);
 }
 
 spy_arg spy_inout_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT64, value, 0);
 }
 
 spy_arg spy_inout_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT32, value, 0);
 }
 
 spy_arg spy_inout_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT64, value, 0);
 }
 
 // >>tensors, arrays, bytes, structs
 
 spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.tensor = tensor;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, tensor, 0);
 }
 
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
-    arg.value.new_tensor = tensor;
-    return arg;
-}
-
-static spy_arg spyi_make_result(const char *name, spy_direction direction, spy_result *result) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_RESULT, direction, SPY_DTYPE_DEFAULT);
-    arg.value.result = result;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT, tensor, 0);
 }
 
 spy_arg spy_out_result(const char *name, spy_result *result) {
-    return spyi_make_result(name, SPY_DIRECTION_OUT, result);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_RESULT, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT, result, 0);
 }
 
 spy_arg spy_inout_result(const char *name, spy_result *result) {
-    return spyi_make_result(name, SPY_DIRECTION_INOUT, result);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_RESULT, SPY_DIRECTION_INOUT, SPY_DTYPE_DEFAULT, result, 0);
 }
 
 // A rank beyond SPY_MAX_RANK stays in `count`, so that the call refuses it; `dims` then holds the first sizes
@@ -21390,41 +21737,28 @@ spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count) {
     return spyi_make_vector(name, SPY_DTYPE_INT32, count, values);
 }
 
-static spy_arg spyi_make_data(const char *name, spy_direction direction, const void *data,
-                              size_t size_bytes) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_DATA, direction, SPY_DTYPE_DEFAULT);
-    arg.value.data = data;
-    arg.count = size_bytes;
-    return arg;
-}
-
 spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_DEFAULT, data, size_bytes);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_DATA, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, data,
+                            size_bytes);
 }
 
 spy_arg spy_out_data(const char *name, void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_OUT, data, size_bytes);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_DATA, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT, data, size_bytes);
 }
 
 spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_INOUT, data, size_bytes);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_DATA, SPY_DIRECTION_INOUT, SPY_DTYPE_DEFAULT, data,
+                            size_bytes);
 }
 
 spy_arg spy_arg_diff_pair(const char *name, spy_args pair) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.fields = pair.items;
-    arg.count = pair.count;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, pair.items,
+                            pair.count);
 }
 
 spy_arg spy_arg_struct(const char *name, spy_args fields) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.fields = fields.items;
-    arg.count = fields.count;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, fields.items,
+                            fields.count);
 }
 
 // >>how an argument is run over
@@ -21460,9 +21794,7 @@ spy_arg spy_vcast(spy_arg arg, const char *type) {
 }
 
 spy_arg spy_arg_any(const char *name) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_NONE, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_NONE, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, NULL, 0);
 }
 
 // >>data/packed.c -------------------------------------------------------------------------------------------
@@ -21521,7 +21853,7 @@ static const char *spyi_packed_bytes(const spy_arg *arg, size_t *size) {
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, sizeof shape.dims);
         int64_t count = spyi_shape_count(&shape);
-        size_t element = spyi_scalar_size(arg->dtype);
+        size_t element = spy_dtype_size_bytes(arg->dtype);
         if (count < 0 || (element && count > SPYI_MOST_BYTES / (int64_t)element))
             return "its shape has a negative or too large size";
         *size = (size_t)count * element;
@@ -24801,76 +25133,91 @@ SPYI_FN spy_status spyi_texture_resolve(const spyi_texture_sink *sink, spy_textu
 
 // >>the public functions
 
-static spy_status spyi_texture_leave(spy_texture *t, const char *function, spy_status status,
-                                     spyi_text *error) {
-    spy_device *device = t->object.device;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, error);
-    spyi_text_free(error);
-    spyi_leave(device);
+// A public function that works on textures of a device.
+typedef struct spyi_texture_call {
+    spy_device *device;
+    const char *function;
+    spyi_texture_sink queue;
+    spyi_text error;
+} spyi_texture_call;
+
+static spy_status spyi_texture_enter(spyi_texture_call *call, spy_texture *t, const char *function) {
+    spy_status entered = spyi_enter(t, SPYI_KIND_TEXTURE, function);
+    if (entered != SPY_OK) return entered;
+    memset(call, 0, sizeof *call);
+    call->device = t->object.device;
+    call->function = function;
+    call->queue = spyi_texture_queue(call->device);
+    return SPY_OK;
+}
+
+static spy_status spyi_texture_leave(spyi_texture_call *call, spy_status status) {
+    if (status != SPY_OK) spyi_fail_text(call->device, status, call->function, &call->error);
+    spyi_text_free(&call->error);
+    spyi_leave(call->device);
     return status;
 }
 
 // The body of a public function: enters the device of its first texture, and records on its queue.
 #define SPYI_ON_TEXTURE(name, t, expression)                                                                 \
-    spy_status entered = spyi_enter(t, SPYI_KIND_TEXTURE, name);                                             \
+    spyi_texture_call call;                                                                                  \
+    spy_status entered = spyi_texture_enter(&call, t, name);                                                 \
     if (entered != SPY_OK) return entered;                                                                   \
-    spyi_text error = { NULL, 0, 0 };                                                                        \
-    spyi_texture_sink queue = spyi_texture_queue((t)->object.device);                                        \
-    (void)queue;                                                                                             \
-    return spyi_texture_leave(t, name, expression, &error)
+    return spyi_texture_leave(&call, expression)
 
 spy_status spy_texture_write(spy_texture *texture, const spy_texture_region *region, const void *data,
                              size_t size_bytes) {
     SPYI_ON_TEXTURE("spy_texture_write", texture,
-                    spyi_texture_write(&queue, texture, region, data, size_bytes, &error));
+                    spyi_texture_write(&call.queue, texture, region, data, size_bytes, &call.error));
 }
 
 spy_status spy_texture_read(spy_texture *texture, const spy_texture_region *region, void *data,
                             size_t size_bytes) {
     SPYI_ON_TEXTURE("spy_texture_read", texture,
-                    spyi_texture_read(texture, region, data, size_bytes, &error));
+                    spyi_texture_read(texture, region, data, size_bytes, &call.error));
 }
 
 spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
                             const spy_texture_region *from_region) {
     SPYI_ON_TEXTURE("spy_texture_copy", to,
-                    spyi_texture_copy(&queue, to, to_region, from, from_region, &error));
+                    spyi_texture_copy(&call.queue, to, to_region, from, from_region, &call.error));
 }
 
 spy_status spy_texture_copy_from_tensor(spy_texture *to, const spy_texture_region *region, spy_tensor *tensor,
                                         size_t offset_bytes, size_t row_pitch_bytes) {
-    SPYI_ON_TEXTURE(
-        "spy_texture_copy_from_tensor", to,
-        spyi_texture_copy_tensor(&queue, true, to, region, tensor, offset_bytes, row_pitch_bytes, &error));
+    SPYI_ON_TEXTURE("spy_texture_copy_from_tensor", to,
+                    spyi_texture_copy_tensor(&call.queue, true, to, region, tensor, offset_bytes,
+                                             row_pitch_bytes, &call.error));
 }
 
 spy_status spy_texture_copy_to_tensor(spy_texture *from, const spy_texture_region *region, spy_tensor *tensor,
                                       size_t offset_bytes, size_t row_pitch_bytes) {
-    SPYI_ON_TEXTURE(
-        "spy_texture_copy_to_tensor", from,
-        spyi_texture_copy_tensor(&queue, false, from, region, tensor, offset_bytes, row_pitch_bytes, &error));
+    SPYI_ON_TEXTURE("spy_texture_copy_to_tensor", from,
+                    spyi_texture_copy_tensor(&call.queue, false, from, region, tensor, offset_bytes,
+                                             row_pitch_bytes, &call.error));
 }
 
 spy_status spy_texture_clear(spy_texture *texture, spy_clear_color color) {
-    SPYI_ON_TEXTURE("spy_texture_clear", texture, spyi_texture_clear(&queue, texture, &color, &error));
+    SPYI_ON_TEXTURE("spy_texture_clear", texture,
+                    spyi_texture_clear(&call.queue, texture, &color, &call.error));
 }
 
 spy_status spy_texture_clear_depth(spy_texture *texture, float depth, uint32_t stencil) {
     SPYI_ON_TEXTURE("spy_texture_clear_depth", texture,
-                    spyi_texture_clear_depth(&queue, texture, depth, stencil, &error));
+                    spyi_texture_clear_depth(&call.queue, texture, depth, stencil, &call.error));
 }
 
 spy_status spy_texture_blit(spy_texture *to, spy_texture *from, spy_filter filter) {
-    SPYI_ON_TEXTURE("spy_texture_blit", to, spyi_texture_blit(&queue, to, from, filter, &error));
+    SPYI_ON_TEXTURE("spy_texture_blit", to, spyi_texture_blit(&call.queue, to, from, filter, &call.error));
 }
 
 spy_status spy_texture_generate_mips(spy_texture *texture) {
     SPYI_ON_TEXTURE("spy_texture_generate_mips", texture,
-                    spyi_texture_generate_mips(&queue, texture, &error));
+                    spyi_texture_generate_mips(&call.queue, texture, &call.error));
 }
 
 spy_status spy_texture_resolve(spy_texture *to, spy_texture *from) {
-    SPYI_ON_TEXTURE("spy_texture_resolve", to, spyi_texture_resolve(&queue, to, from, &error));
+    SPYI_ON_TEXTURE("spy_texture_resolve", to, spyi_texture_resolve(&call.queue, to, from, &call.error));
 }
 
 #undef SPYI_ON_TEXTURE
@@ -24985,7 +25332,7 @@ static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_DTYPE_FLOAT64, 1);
     case SPYI_TYPE_VECTOR:
     case SPYI_TYPE_MATRIX: {
-        size_t size = spyi_scalar_size(type->scalar);
+        size_t size = spy_dtype_size_bytes(type->scalar);
         for (uint32_t i = 0; i < type->rows * type->columns; i++)
             if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_DTYPE_FLOAT64, 1))
                 return false;
@@ -25093,7 +25440,7 @@ static bool spyi_types_alike(const spyi_type *a, const spyi_type *b) {
 static void spyi_report_misfit(const char *from, spy_dtype from_type, const spy_tensor *to, size_t scalars,
                                spyi_text *error) {
     char scratch[8];
-    size_t size = spyi_scalar_size(from_type), i = 0;
+    size_t size = spy_dtype_size_bytes(from_type), i = 0;
     while (i + 1 < scalars && spyi_convert_scalars(scratch, to->type->scalar, from + i * size, from_type, 1))
         i++;
     size_t element = scalars / (size_t)to->element_count;
@@ -25118,7 +25465,7 @@ static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_
     if (status == SPY_OK) status = spyi_tensor_download(from, data, error);
     if (status == SPY_OK && converted != data) {
         // The types that are converted have no padding in C.
-        size_t scalars = from_size / spyi_scalar_size(from->type->scalar);
+        size_t scalars = from_size / spy_dtype_size_bytes(from->type->scalar);
         if (!spyi_convert_scalars(converted, to->type->scalar, data, from->type->scalar, scalars)) {
             spyi_report_misfit(data, from->type->scalar, to, scalars, error);
             status = SPY_ERROR_OUT_OF_RANGE;
@@ -26342,13 +26689,9 @@ typedef struct spyi_column {
                               // there are none
 } spyi_column;
 
-static bool spyi_print_is_float(spy_dtype dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
-}
-
 // Takes a scalar in the first scan, which finds the width of integers and the range of floats.
 static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype) {
-    if (!spyi_print_is_float(dtype)) {
+    if (!spyi_dtype_is_float(dtype)) {
         spyi_text text = { NULL, 0, 0 };
         spyi_scalar_text(scalar, dtype, &text);
         if (text.size > c->width) c->width = text.size;
@@ -26397,8 +26740,8 @@ static int spyi_print_max(int a, int b) {
 
 // Takes a scalar in the second scan, which finds how many characters floats need before and behind the point.
 static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dtype) {
-    double value = spyi_print_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
-    if (!spyi_print_is_float(dtype) || !spyi_print_is_finite(value)) return;
+    double value = spyi_dtype_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
+    if (!spyi_dtype_is_float(dtype) || !spyi_print_is_finite(value)) return;
     spyi_digits d = spyi_column_digits(c, value, dtype);
     int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
     c->left = spyi_print_max(c->left, whole + d.negative);
@@ -26412,7 +26755,7 @@ static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dt
 
 static void spyi_column_finish(spyi_column *c, spy_dtype dtype, bool alone) {
     if (dtype == SPY_DTYPE_BOOL && !alone) c->width = 5; // the width of "False", which "True" gets too
-    if (!spyi_print_is_float(dtype)) return;
+    if (!spyi_dtype_is_float(dtype)) return;
     if (c->with_exponent) c->right = c->places + c->exponent_digits + 2;
     int width = c->left + 1 + c->right;
     if (c->any_other) width = spyi_print_max(width, c->any_negative_infinity ? 4 : 3);
@@ -26444,7 +26787,7 @@ static void spyi_column_float(const spyi_column *c, double value, spy_dtype dtyp
 }
 
 static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype dtype, spyi_text *out) {
-    if (spyi_print_is_float(dtype)) {
+    if (spyi_dtype_is_float(dtype)) {
         spyi_column_float(c, spyi_float_value(scalar, dtype), dtype, out);
         return;
     }
@@ -26713,14 +27056,11 @@ size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity) {
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_print_tensor(tensor, &p, &error);
     status = spyi_check_allocations(failed, status, &error);
-    size_t size = status == SPY_OK ? p.out.size : 0;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    if (text && capacity && size) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, p.out.data, n);
-        text[n] = 0;
+    if (status != SPY_OK) {
+        spyi_fail_text(device, status, function, &error);
+        spyi_text_clear(&p.out);
     }
-    spyi_text_free(&p.out);
+    size_t size = spyi_text_give(&p.out, spyi_failed_allocations(), text, capacity);
     spyi_leave(device);
     return size;
 }
@@ -27006,7 +27346,7 @@ static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char
     for (uint32_t i = 0; i < type->field_count; i++)
         if (!spyi_cursor_scalars(w, type->fields[i].type, at + type->fields[i].host_offset)) return false;
     if (n > 0 || type->kind == SPYI_TYPE_STRUCT) return true;
-    char scratch[8], *value = w->values + w->done * spyi_scalar_size(w->dtype);
+    char scratch[8], *value = w->values + w->done * spy_dtype_size_bytes(w->dtype);
     char *from = w->write ? value : at, *to = w->check ? scratch : w->write ? at : value;
     spy_dtype from_type = w->write ? w->dtype : type->scalar, to_type = w->write ? type->scalar : w->dtype;
     if (!spyi_convert_scalars(to, to_type, from, from_type, 1)) {
@@ -27384,7 +27724,7 @@ struct spyi_build {
     spyi_kernel *kernel;
     spy_status status;
     spyi_text error, log;
-    spyi_text blob;  // the compiled code, where device->keep_programs is set
+    spyi_text blob;  // the compiled code, where device->sign_call is set
     uint32_t failed; // the number of allocations that failed on the thread
     // These members are the task. `bytes` holds the profile, the desc with NULL for its pointers, and the
     // data that these point to; equal bytes mean equal kernels. Without `compiles` the code is a blob, which
@@ -27567,7 +27907,7 @@ static void spyi_build_make(spyi_build *b) {
         desc.code_size = blob.size;
     }
     if (b->status == SPY_OK) b->status = device->backend->load(device->gpu, &desc, &b->kernel, &b->error);
-    if (device->keep_programs) b->blob = blob;
+    if (device->sign_call) b->blob = blob;
     else spyi_text_free(&blob);
     b->failed = spyi_failed_allocations() - failed;
 }
@@ -27753,10 +28093,6 @@ static uint64_t spyi_message_bits(const spyi_message_value *v, uint32_t i) {
     return v->words[2 * i] | (uint64_t)v->words[2 * i + 1] << 32;
 }
 
-static bool spyi_message_is_float(uint32_t dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
-}
-
 // >>formats: [[fill]align][sign][#][0][width][.precision][type]
 
 typedef struct spyi_message_spec {
@@ -27904,7 +28240,7 @@ static double spyi_message_as_double(const spyi_message_value *v, uint32_t i) {
         memcpy(&value, &bits, sizeof value);
         return value;
     }
-    if (spyi_message_is_float(v->dtype)) {
+    if (spyi_dtype_is_float((spy_dtype)v->dtype)) {
         memcpy(&single, &low, sizeof single);
         return single;
     }
@@ -27917,7 +28253,7 @@ static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const s
     uint64_t bits = spyi_message_bits(v, i);
     if (v->dtype == SPY_DTYPE_BOOL && !spec->type) {
         spyi_message_text(spec, bits ? "true" : "false", out);
-    } else if (spyi_message_is_float(v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
+    } else if (spyi_dtype_is_float((spy_dtype)v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
         spyi_message_float(spec, spyi_message_as_double(v, i),
                            v->dtype != SPY_DTYPE_FLOAT32 && v->dtype != SPY_DTYPE_FLOAT16, out);
     } else {
@@ -27941,9 +28277,9 @@ static const char *spyi_message_needs(const spyi_message_value *v, const spyi_me
                : spec->align == '=' || spec->sign ? "a number"
                                                   : NULL;
     if (spec->type == 's') return "a string";
-    if (integers && spyi_message_is_float(v->dtype)) return "an integer";
+    if (integers && spyi_dtype_is_float((spy_dtype)v->dtype)) return "an integer";
     if (spec->type && !integers && !reals) return "another type letter";
-    bool real = reals || spyi_message_is_float(v->dtype);
+    bool real = reals || spyi_dtype_is_float((spy_dtype)v->dtype);
     return spec->precision >= 0 && !real ? "a float" : NULL;
 }
 
@@ -29001,6 +29337,8 @@ typedef struct spyi_compiler_desc {
     const char *const *include_paths;
     size_t include_path_count;
     spyi_target target;
+    // For SPYI_TARGET_CUDA, the backend's `mend`; NULL means that code is left as Slang made it.
+    spyi_mend_func mend_text;
     const spyi_embedded *embedded; // the compiler keeps this pointer and does not copy the modules
     size_t embedded_count;
     bool print; // whether print() of the module slangpy_print records; otherwise it does nothing
@@ -29944,6 +30282,7 @@ struct spyi_compiler {
     spyi_types *types;
     const spyi_rules *rules; // the target's layout rules
     const spyi_code_target *target;
+    spyi_mend_func mend_text;
     char *library_path;
     char **library_paths;
     size_t library_path_count;
@@ -30281,15 +30620,8 @@ SPYI_FN void spyi_memo_keep_embedded(spyi_compiler *compiler);
 // >>compiler/target.h ---------------------------------------------------------------------------------------
 
 // Everything that depends on the target of the code that Slang makes: SPIR-V words (target_spirv*.c) or CUDA
-// text (target_cuda*.c). The target's files read such code and repair it before a driver gets it. All other
-// files use the target's table (spyi_code_target).
-
-// >>names in Slang's code, the same for both targets
-// A backward derivative's name begins with s_bwdProp_. A struct with s_bwdCallableCtx_ in its name holds
-// values that do not depend on gradients. A function with dzero in its name makes a zero.
-#define SPYI_ADDITION_BACKWARD "s_bwdProp_"
-#define SPYI_ADDITION_CONTEXT "s_bwdCallableCtx_"
-#define SPYI_ADDITION_ZERO "dzero"
+// text (target_cuda*.c). The target's files read such code and repair it before a driver gets it; for CUDA
+// the backend has the repairs (spyi_backend.mend). All other files use the target's table (spyi_code_target).
 
 // >>the table of a target
 
@@ -30299,12 +30631,6 @@ typedef struct spyi_sl_params {
     bool moved; // an earlier parameter was an unsized array, so the offsets of reflection are wrong from here
                 // on
 } spyi_sl_params;
-
-// The faults of Slang's code that mend() found and could not repair.
-typedef struct spyi_code_faults {
-    bool saved;     // the code saves values in nested loops of different length
-    bool additions; // the code adds gradients of array elements that are read at several indices
-} spyi_code_faults;
 
 struct spyi_code_target {
     int32_t format;      // the code format of Slang's session, SPYI_SL_TARGET_*
@@ -30319,7 +30645,7 @@ struct spyi_code_target {
     // Returns whether libslang can make code of the program; on false `messages` says why not.
     bool (*prepare)(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_text *messages);
     // Repairs the code as it came from Slang. Behind its end there is space for SPYI_CODE_ROOM words.
-    void (*mend)(spyi_code *code, spyi_code_faults *faults);
+    void (*mend)(const spyi_compiler *compiler, spyi_code *code, spyi_code_faults *faults);
     // Finds out which shader parameters the code uses, and gives them the bindings that backends expect.
     bool (*place)(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages);
     // These functions say where variables lie in memory. size() returns the bytes of a variable. is_moved()
@@ -30338,8 +30664,6 @@ SPYI_FN const spyi_code_target *spyi_code_cuda(void);
 
 // The number of words by which place() may lengthen the code.
 enum { SPYI_CODE_ROOM = 16 };
-
-enum { SPYI_MOST_INDICES = 24 }; // the largest number of indices of a value that is saved in nested loops
 
 // >>SPIR-V: numbers of the operations that target_spirv*.c read
 enum {
@@ -30484,17 +30808,6 @@ SPYI_FN void spyi_code_sparse_sums(uint32_t *words, size_t *count);
 // Like spyi_code_remap() for CUDA text, where there are no bindings to number.
 SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
                                  spyi_text *messages);
-
-// >>target_cuda_saved.c
-
-// Like spyi_code_order_saved() for CUDA text, in place.
-SPYI_FN bool spyi_code_order_saved_text(char *body);
-
-// >>target_cuda_additions.c
-
-// Like spyi_code_add_elements() for CUDA text of `size` bytes with its NUL. Its first `prelude` bytes are
-// Slang's prelude and are not read.
-SPYI_FN bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude);
 
 // >>target_cuda_layout.c
 
@@ -32350,6 +32663,7 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->rules = spyi_rules_of(desc->target);
     // A build without a compiler takes all code from a pack.
     c->target = SPYI_HAS_COMPILER ? spyi_code_targets[desc->target]() : NULL;
+    c->mend_text = desc->mend_text;
     c->library_path = spyi_strdup(desc->library_path);
     c->library_paths = spyi_sl_copy_strings(desc->library_paths, desc->library_path_count);
     c->library_path_count = c->library_paths ? desc->library_path_count : 0;
@@ -32716,6 +33030,21 @@ static bool spyi_memo_add_compiler(const spyi_compiler *c, spyi_text *out) {
     return stamp != 0 || c->recording; // files of a pack are not read again
 }
 
+static void spyi_memo_add_list(spyi_text *out, char *const *items, size_t count) {
+    for (size_t i = 0; i < count; i++) spyi_memo_text_into(out, items[i]);
+    spyi_memo_text_into(out, NULL);
+}
+
+// Appends the defines and conformances that the unit was given.
+static void spyi_memo_add_choices(spyi_text *out, const spyi_unit *unit) {
+    for (size_t i = 0; i < unit->define_count; i++) {
+        spyi_memo_text_into(out, unit->defines[i].name);
+        spyi_memo_text_into(out, unit->defines[i].value);
+    }
+    spyi_memo_text_into(out, NULL);
+    spyi_memo_add_list(out, unit->conformances, unit->conformance_count);
+}
+
 static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *content, spyi_text *out) {
     const spyi_compiler *c = unit->compiler;
     const spy_compile_options *o = &unit->options;
@@ -32730,17 +33059,9 @@ static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *cont
     spyi_memo_add(out, numbers, sizeof numbers);
     spyi_memo_text_into(out, unit->name);
     spyi_memo_text_into(out, unit->path);
-    for (size_t i = 0; i < unit->include_path_count; i++) spyi_memo_text_into(out, unit->include_paths[i]);
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < c->include_path_count; i++) spyi_memo_text_into(out, c->include_paths[i]);
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < unit->define_count; i++) {
-        spyi_memo_text_into(out, unit->defines[i].name);
-        spyi_memo_text_into(out, unit->defines[i].value);
-    }
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
-    spyi_memo_text_into(out, NULL);
+    spyi_memo_add_list(out, unit->include_paths, unit->include_path_count);
+    spyi_memo_add_list(out, c->include_paths, c->include_path_count);
+    spyi_memo_add_choices(out, unit);
     for (size_t i = 0; i < unit->link_count; i++) {
         const spyi_text *identity = &unit->links[i]->identity;
         known = known && identity->size;
@@ -32910,13 +33231,7 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
     spyi_text_add(out, "module of a pack for %s", c->rules->suffix);
     spyi_memo_add(out, numbers, sizeof numbers);
     spyi_memo_text_into(out, unit->name);
-    for (size_t i = 0; i < unit->define_count; i++) {
-        spyi_memo_text_into(out, unit->defines[i].name);
-        spyi_memo_text_into(out, unit->defines[i].value);
-    }
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
-    spyi_memo_text_into(out, NULL);
+    spyi_memo_add_choices(out, unit);
     for (size_t i = 0; i < unit->link_count; i++) spyi_memo_text_into(out, unit->links[i]->name);
     if (unit->appended)
         spyi_memo_text_into(out, unit->appended); // the text of the library itself, for gradients of one draw
@@ -33950,6 +34265,7 @@ bool spyi_sl_name_is_safe(const char *name) {
             space = true;
             continue;
         }
+        bool ends = spyi_is_word(before) || before == '>' || before == ']'; // a type or number may end here
         if (spyi_is_word(c)) {
             // two words, such as "float3 float"
             if (space && (spyi_is_word(before) || before == '>')) return false;
@@ -33958,9 +34274,9 @@ bool spyi_sl_name_is_safe(const char *name) {
         } else if (c == '<') {
             if (!spyi_is_word(before) || ++depth > 8) return false;
         } else if (c == '>') {
-            if (depth-- == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth-- == 0 || !ends) return false;
         } else if (c == ',') {
-            if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth == 0 || !ends) return false;
         } else if (c == '.') {
             if (!spyi_is_word(before) && before != '>') return false;
         } else if (c == ':') {
@@ -33969,7 +34285,7 @@ bool spyi_sl_name_is_safe(const char *name) {
         } else if (c == '-') { // a negative value: Foo<-3>
             if ((before != '<' && before != ',') || p[1] < '0' || p[1] > '9') return false;
         } else if (c == '[') { // only an array size inside <>, because spyi_unit_find_type() removes others
-            if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth == 0 || !ends) return false;
             const char *q = p + 1;
             while (*q >= '0' && *q <= '9') ++q;
             if (q == p + 1 || *q != ']') return false;
@@ -36725,10 +37041,6 @@ spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name) 
     return node;
 }
 
-static bool spyi_sl_is_float(spy_dtype dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
-}
-
 void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node) {
     static const struct {
         uint32_t modifier, flag;
@@ -36749,7 +37061,7 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
     if (!lib->spReflectionVariable_HasDefaultValue(variable)) return;
     node->flags |= SPY_DECL_FLAG_HAS_DEFAULT;
     // libslang's function for floats works only for a float, and its function for ints only for an int.
-    if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_sl_is_float(node->type->dtype)) {
+    if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_dtype_is_float(node->type->dtype)) {
         if (lib->spReflectionVariable_GetDefaultValueFloat(variable, &number) >= 0)
             node->value = spyi_sl_float_constant(number);
     } else if (lib->spReflectionVariable_GetDefaultValueInt(variable, &whole) >= 0) {
@@ -40219,7 +40531,8 @@ static bool spyi_spirv_has_derivative(const void *code, size_t size) {
 }
 
 // The other steps read the structs' names, so these are removed last.
-static void spyi_spirv_mend(spyi_code *code, spyi_code_faults *faults) {
+static void spyi_spirv_mend(const spyi_compiler *compiler, spyi_code *code, spyi_code_faults *faults) {
+    (void)compiler;
     uint32_t *words = (uint32_t *)code->data;
     size_t count = code->size / sizeof *words;
     spyi_code_patch_source(words, count);
@@ -40487,625 +40800,6 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
     return true;
 }
 
-// >>compiler/target_cuda_saved.c ----------------------------------------------------------------------------
-
-// Repairs, in CUDA text, the indices of values that a backward derivative saves in nested loops: reverses
-// them where Slang has them in the wrong order. target_spirv_saved.c describes the fault.
-//
-// A value is saved as NAME[_pc_1][_pc_0] = ..., where _pc_0 and _pc_1 are loop counters. Each NAME ends in a
-// number of its own.
-
-typedef struct spyi_saved_group {
-    char *from;  // the position of the "[" of the index
-    size_t size; // the number of bytes of the index with both brackets
-} spyi_saved_group;
-
-// Finds the indices at `at`, "[..][..]", and returns their number.
-static uint32_t spyi_saved_groups(char *at, spyi_saved_group out[SPYI_MOST_INDICES]) {
-    uint32_t count = 0;
-    while (*at == '[' && count < SPYI_MOST_INDICES) {
-        int open = 0;
-        char *end = at;
-        do {
-            open += (*end == '[') - (*end == ']');
-            end++;
-        } while (open && *end && *end != '\n');
-        if (open) return 0;
-        out[count].from = at;
-        out[count++].size = (size_t)(end - at);
-        at = end;
-    }
-    return count;
-}
-
-// Returns where the text before `at` last sets the counter of an index such as "[_pc_1]" to 0; NULL when the
-// index is no counter. Slang may reuse a variable as counter that had another purpose, with its old name.
-static const char *spyi_saved_text_begin(const char *body, const spyi_saved_group *group, const char *at) {
-    char begin[80];
-    const char *last = NULL;
-    if (group->size > 50) return NULL;
-    for (const char *c = group->from + 1; c < group->from + group->size - 1; c++)
-        if (!spyi_is_word(*c)) return NULL;
-    snprintf(begin, sizeof begin, "%.*s = int(0);", (int)(group->size - 2), group->from + 1);
-    for (const char *c = strstr(body, begin); c && c < at; c = strstr(c + 1, begin))
-        if (c == body || !spyi_is_word(c[-1])) last = c;
-    return last;
-}
-
-static void spyi_saved_turn_text(const spyi_saved_group *groups, uint32_t depth) {
-    char *from = groups[0].from;
-    size_t size = (size_t)(groups[depth - 1].from + groups[depth - 1].size - from), at = 0;
-    char *copy = (char *)spyi_malloc(size);
-    if (!copy) return;
-    for (uint32_t i = depth; i-- > 0; at += groups[i].size) memcpy(copy + at, groups[i].from, groups[i].size);
-    memcpy(from, copy, size);
-    free(copy);
-}
-
-// Reverses the first `depth` indices behind a name, everywhere in the text; with `turn` false it only checks.
-// Returns false when the name has fewer indices somewhere.
-static bool spyi_saved_turn_name(char *body, const char *name, size_t size, uint32_t depth, bool turn) {
-    spyi_saved_group groups[SPYI_MOST_INDICES];
-    char text[64];
-    snprintf(text, sizeof text, "%.*s[", (int)size, name);
-    for (char *c = strstr(body, text); c; c = strstr(c + 1, text)) {
-        if (c != body && spyi_is_word(c[-1])) continue;
-        if (spyi_saved_groups(c + size, groups) < depth) return false;
-        if (turn) spyi_saved_turn_text(groups, depth);
-    }
-    return true;
-}
-
-bool spyi_code_order_saved_text(char *body) {
-    static const char counter[] = "[_pc_";
-    spyi_text done = { NULL, 0, 0 }; // lists the names that are done, each as " NAME "
-    bool clear = true;
-    for (char *c = strstr(body, counter); c && clear; c = strstr(c + 1, counter)) {
-        spyi_saved_group groups[SPYI_MOST_INDICES];
-        uint32_t depth = 0, wrong = 0, right = 0, count;
-        const char *before = NULL;
-        char *name = c, mark[64];
-        char *first = c; // `first` is the position of the first index
-        for (int open = 0; first > body && first[-1] != '\n' && (open || first[-1] == ']'); first--)
-            open += (first[-1] == ']') - (first[-1] == '[');
-        name = first;
-        while (name > body && spyi_is_word(name[-1])) name--;
-        count = spyi_saved_groups(first, groups);
-        if (name == first || first - name > 48 || count < 2) continue;
-        if (strncmp(groups[count - 1].from + groups[count - 1].size, " = ", 3)) continue;
-        for (; depth < count; depth++) {
-            const char *begin = spyi_saved_text_begin(body, &groups[depth], name);
-            if (!begin) break;
-            wrong += before && before > begin;
-            right += before && before < begin;
-            before = begin;
-        }
-        snprintf(mark, sizeof mark, " %.*s ", (int)(first - name), name);
-        if (strstr(spyi_text_str(&done), mark)) continue;
-        spyi_text_add(&done, "%s", mark);
-        if (depth < count || (wrong && right)) clear = false;
-        else if (wrong)
-            clear = spyi_saved_turn_name(body, name, (size_t)(first - name), depth, false) &&
-                    spyi_saved_turn_name(body, name, (size_t)(first - name), depth, true);
-    }
-    spyi_text_free(&done);
-    return clear;
-}
-
-// >>compiler/target_cuda_additions.c ------------------------------------------------------------------------
-
-// Repairs, in CUDA text, the gradients of array elements that are read at indices known only at run time:
-// turns stores that overwrite one another into additions. target_spirv_additions.c describes the fault, and
-// when a store may be changed.
-//
-// An element is stored as NAME[index] = ...; or, of a vector, as *_slang_vector_get_element_ptr(&NAME, index)
-// = ...;
-
-typedef struct spyi_addition_name {
-    const char *at; // where the name stands in the text; NULL means a free slot of the hash table
-    uint32_t size, assigned;
-    uint32_t block, loose, stores; // these members mean the same as in spyi_addition_id
-    bool zero;                     // the variable was assigned the zero of a gradient
-    bool context, varies;
-    const char *type; // where the declaration of the name begins, with the type
-} spyi_addition_name;
-
-typedef struct spyi_addition_text {
-    spyi_addition_name *names; // this array is a hash table
-    uint32_t capacity, used;   // `capacity` is a power of two
-    const char **adds;         // lists statements that must become additions
-    uint32_t add_count, block;
-    bool failed, unclear;
-} spyi_addition_text;
-
-// One statement, or the head of a block with its "{", or a "}".
-typedef struct spyi_addition_statement {
-    const char *begin, *end, *equals; // `equals` points to the "=" of an assignment, or is NULL
-    bool is_block;
-} spyi_addition_statement;
-
-static bool spyi_addition_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-// Gets the next identifier or number from `c` on and moves `c` behind it. Returns false when there is none
-// before `end`.
-static bool spyi_addition_token(const char **c, const char *end, const char **token, size_t *size) {
-    const char *at = *c;
-    for (; at < end && !spyi_is_word(*at); at++)
-        while (*at == '#' && at + 1 < end && at[1] != '\n') at++; // skips a #line directive
-    *token = at;
-    while (at < end && (spyi_is_word(*at) || (*at == '.' && spyi_addition_digit(**token)))) at++;
-    *c = at;
-    *size = (size_t)(at - *token);
-    return *size > 0;
-}
-
-static bool spyi_addition_begins(const char *token, size_t size, const char *with) {
-    size_t n = strlen(with);
-    return size >= n && memcmp(token, with, n) == 0;
-}
-
-static bool spyi_addition_contains(const char *token, size_t size, const char *text) {
-    size_t n = strlen(text);
-    for (size_t i = 0; i + n <= size; i++)
-        if (memcmp(token + i, text, n) == 0) return true;
-    return false;
-}
-
-// Returns the entry of a name. A new name gets one when `add` is true. NULL means that there is no entry, or
-// that the table is full.
-static spyi_addition_name *spyi_addition_find(spyi_addition_text *t, const char *name, size_t size,
-                                              bool add) {
-    uint32_t hash = (uint32_t)spyi_hash(name, size, 0);
-    for (uint32_t i = hash & (t->capacity - 1);; i = (i + 1) & (t->capacity - 1)) {
-        spyi_addition_name *n = &t->names[i];
-        if (n->at && n->size == size && memcmp(n->at, name, size) == 0) return n;
-        if (n->at) continue;
-        if (!add || t->used + 1 >= t->capacity) return NULL;
-        n->at = name;
-        n->size = (uint32_t)size;
-        t->used++;
-        return n;
-    }
-}
-
-// Gets the statement at `c`. Returns false at the end of the text.
-static bool spyi_addition_next(const char *c, const char *end, spyi_addition_statement *s) {
-    int depth = 0;
-    memset(s, 0, sizeof *s);
-    for (;;) {
-        while (c < end && (*c == ' ' || *c == '\n' || *c == '\r' || *c == '\t')) c++;
-        if (c >= end || *c != '#') break;
-        while (c < end && *c != '\n') c++; // skips a #line directive
-    }
-    s->begin = c;
-    for (; c < end; c++) {
-        while (*c == '#' && c + 1 < end && c[1] != '\n') c++;
-        if (*c == '"')
-            for (c++; c < end && *c != '"'; c++) c += *c == '\\';
-        if (*c == '{' && depth == 0 && !s->equals) s->is_block = true;
-        if (*c == '}' && depth == 0) s->is_block = true;
-        if ((*c == ';' && depth == 0) || s->is_block) {
-            s->end = c + 1;
-            return true;
-        }
-        depth += (*c == '(' || *c == '[' || *c == '{') - (*c == ')' || *c == ']' || *c == '}');
-        if (*c == '=' && depth == 0 && !s->equals && c > s->begin && c[-1] == ' ' && c[1] == ' ')
-            s->equals = c;
-    }
-    return false;
-}
-
-// Returns the variable that a statement assigns to or declares; NULL means that there is none. Sets *whole
-// when it assigns to the variable itself and not to an element.
-static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spyi_addition_statement *s,
-                                                bool *whole) {
-    const char *end = s->equals ? s->equals : s->end - 1, *c = s->begin, *token, *last;
-    size_t size, last_size;
-    while (end > s->begin && (end[-1] == ' ' || end[-1] == '\n')) end--;
-    *whole = false;
-    if (s->is_block || !spyi_addition_token(&c, end, &token, &size) ||
-        spyi_addition_begins(token, size, "return"))
-        return NULL;
-    if (token == s->begin && (*c == ' ' || *c == '<' || c == end)) { // the statement begins with "TYPE NAME"
-                                                                     // or "NAME"
-        last = end;
-        while (last > s->begin && spyi_is_word(last[-1])) last--;
-        last_size = (size_t)(end - last);
-        if (last_size == 0 || (!s->equals && last == s->begin)) return NULL;
-        *whole = true;
-        spyi_addition_name *name = spyi_addition_find(t, last, last_size, true);
-        if (!name) {
-            t->failed = true;
-        } else if (last != s->begin) {
-            name->type = s->begin;
-            name->context =
-                spyi_addition_contains(s->begin, (size_t)(last - s->begin), SPYI_ADDITION_CONTEXT);
-        }
-        return name;
-    }
-    if (!s->equals) return NULL;
-    if (spyi_addition_begins(token, size, "_slang_vector_get_element_ptr") &&
-        !spyi_addition_token(&c, end, &token, &size))
-        return NULL;
-    return spyi_addition_find(t, token, size, false);
-}
-
-// Returns whether a stored element has an index that is known only at run time.
-static bool spyi_addition_text_varies(const spyi_addition_statement *s) {
-    for (const char *c = s->begin; c < s->equals; c++) {
-        if (*c != '[' && *c != ',') continue;
-        const char *digits = c + 1 + (c[1] == ' ');
-        if (strncmp(digits, "int(", 4)) return true;
-        for (digits += 4; spyi_addition_digit(*digits);) digits++;
-        if (*digits != ')') return true;
-    }
-    return false;
-}
-
-// Returns whether an expression depends on gradients. `state` has a byte for each name, which is 1 when its
-// value does.
-static bool spyi_addition_text_gradient(spyi_addition_text *t, const char *c, const char *end,
-                                        const uint8_t *state) {
-    const char *token;
-    size_t size;
-    while (spyi_addition_token(&c, end, &token, &size)) {
-        const spyi_addition_name *name = spyi_addition_find(t, token, size, false);
-        if (name && state[name - t->names]) return true;
-    }
-    return false;
-}
-
-// Returns whether an assigned value is a gradient's zero. An array's zero is made by a function and copied
-// from a variable; "{ 0.0f, 0.0f }" is some other array.
-static bool spyi_addition_text_zero(spyi_addition_text *t, const char *c, const char *end) {
-    static const char *const types[] = { "make",   "Matrix", "float", "double", "half",
-                                         "__half", "int",    "uint",  "bool" };
-    const char *token;
-    size_t size, zeros = 0;
-    if (memchr(c, '{', (size_t)(end - c))) return false;
-    while (spyi_addition_token(&c, end, &token, &size)) {
-        const spyi_addition_name *name = spyi_addition_find(t, token, size, false);
-        bool type = false, zero = false;
-        if (spyi_addition_digit(*token)) zero = strtod(token, NULL) == 0;
-        else if (name) zero = name->zero && name->assigned == 1;
-        else if (spyi_addition_contains(token, size, SPYI_ADDITION_ZERO)) zero = true;
-        else
-            for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-                type = type || spyi_addition_begins(token, size, types[i]);
-        if (!zero && !type) return false;
-        if (type && c < end && *c == '<') // a type with template arguments, such as Matrix<float, 3, 3>
-            while (c < end && *c != '>') c++;
-        zeros += zero;
-    }
-    return zeros > 0;
-}
-
-// Handles the variables that a call gets by address, each the first name behind a "&" that begins an
-// argument: marks them in `state` as depending on gradients. With `state` NULL, counts the call as an
-// assignment to each of them.
-static void spyi_addition_arguments(spyi_addition_text *t, const spyi_addition_statement *s, uint8_t *state) {
-    for (const char *c = s->begin; c < s->end; c++) {
-        const char *token, *at = c + 1;
-        size_t size;
-        if (*c != '&' || c == s->begin || (c[-1] != '(' && c[-1] != ' ')) continue;
-        if (!spyi_addition_token(&at, s->end, &token, &size)) break;
-        spyi_addition_name *name = spyi_addition_find(t, token, size, false);
-        if (name && !state) name->assigned++;
-        else if (name && !name->context) state[name - t->names] = 1;
-    }
-}
-
-// Returns the variable that a statement Array_dzero_0(&NAME) sets to zero; NULL for other statements.
-static spyi_addition_name *spyi_addition_zeroed(spyi_addition_text *t, const spyi_addition_statement *s) {
-    const char *c = (const char *)memchr(s->begin, '(', (size_t)(s->end - s->begin)), *token;
-    size_t size;
-    if (s->is_block || s->equals || !c || c[1] != '&' ||
-        !spyi_addition_contains(s->begin, (size_t)(c - s->begin), SPYI_ADDITION_ZERO) ||
-        !spyi_addition_token(&c, s->end, &token, &size))
-        return NULL;
-    return spyi_addition_find(t, token, size, false);
-}
-
-// Counts a statement's assignments to variables, and notes which variables it sets to zero.
-static void spyi_addition_text_count(spyi_addition_text *t, const spyi_addition_statement *s) {
-    bool whole;
-    spyi_addition_name *name = spyi_addition_target(t, s, &whole), *zeroed = spyi_addition_zeroed(t, s);
-    if (name && s->equals) {
-        name->zero = whole && spyi_addition_text_zero(t, s->equals, s->end);
-        name->assigned++;
-    } else if (!name && !s->is_block) {
-        spyi_addition_arguments(t, s, NULL);
-    }
-    if (zeroed) zeroed->zero = true;
-}
-
-static void spyi_addition_begin_zero(spyi_addition_name *name, uint32_t block) {
-    name->block = block;
-    name->stores = name->loose = 0;
-    name->varies = false;
-}
-
-// Handles one statement of a derivative: updates `state`, and lists the statement in t->adds when it must
-// become an addition.
-static void spyi_addition_text_follow(spyi_addition_text *t, const spyi_addition_statement *s,
-                                      uint8_t *state) {
-    bool whole, adds = false, gradient;
-    spyi_addition_name *target = spyi_addition_target(t, s, &whole), *zeroed = spyi_addition_zeroed(t, s);
-    const char *c = target ? s->equals : s->begin, *token;
-    size_t size;
-    while (c && spyi_addition_token(&c, s->end, &token, &size)) {
-        spyi_addition_name *name = spyi_addition_find(t, token, size, false);
-        if (name) name->block = 0; // the variable is read, or may be
-    }
-    if (zeroed) spyi_addition_begin_zero(zeroed, t->block);
-    if (!s->equals) {
-        bool backward = spyi_addition_begins(s->begin, (size_t)(s->end - s->begin), SPYI_ADDITION_BACKWARD);
-        if (!target && (backward || spyi_addition_text_gradient(t, s->begin, s->end, state)))
-            spyi_addition_arguments(t, s, state);
-        else if (target) state[target - t->names] = 0;
-        return;
-    }
-    if (!target) return;
-    gradient = spyi_addition_text_gradient(t, s->equals, s->end, state);
-    if (whole) {
-        spyi_addition_begin_zero(target, spyi_addition_text_zero(t, s->equals, s->end) ? t->block : 0);
-    } else {
-        bool varies = spyi_addition_text_varies(s);
-        if (target->block == t->block) {
-            target->varies = target->varies || varies;
-            adds = ++target->stores > 1 && target->varies && gradient;
-        } else if (gradient && varies) {
-            t->unclear = t->unclear || target->loose == t->block;
-            target->loose = t->block;
-        }
-    }
-    if (!target->context) state[target - t->names] = gradient || (!whole && state[target - t->names]);
-    for (uint32_t i = 0; adds && i < t->add_count; i++)
-        if (t->adds[i] == s->begin) adds = false;
-    if (!adds) return;
-    const char **list = (const char **)spyi_realloc(t->adds, (t->add_count + 1) * sizeof *list);
-    if (!list) t->failed = true;
-    if (!list) return;
-    t->adds = list;
-    t->adds[t->add_count++] = s->begin;
-}
-
-// Marks in `to` all names that `from` marks. Returns whether one of them is new.
-static bool spyi_addition_join(const spyi_addition_text *t, uint8_t *to, const uint8_t *from) {
-    bool fresh = false;
-    for (uint32_t i = 0; i < t->capacity; i++) {
-        fresh = fresh || to[i] < from[i];
-        to[i] |= from[i];
-    }
-    return fresh;
-}
-
-static bool spyi_addition_is_head(const spyi_addition_statement *s, const char *word) {
-    size_t n = strlen(word);
-    return (size_t)(s->end - s->begin) > n && memcmp(s->begin, word, n) == 0 && !spyi_is_word(s->begin[n]);
-}
-
-// Handles the statements from `c` to the "}" of their block, and returns what follows that "}". `state` is
-// the state before the block, and becomes the state after it. `breaks` and `continues` collect the states
-// where control leaves the loop around the block, or goes on with it.
-static const char *spyi_addition_text_block(spyi_addition_text *t, const char *c, const char *end,
-                                            uint8_t *state, uint8_t *breaks, uint8_t *continues,
-                                            uint32_t level) {
-    spyi_addition_statement s;
-    uint8_t *inner = (uint8_t *)spyi_calloc((size_t)t->capacity * 3, 1), *left = inner + t->capacity,
-            *again = left + t->capacity;
-    if (!inner || level == 0) {
-        t->failed = true;
-        free(inner);
-        return end;
-    }
-    for (; !t->failed && spyi_addition_next(c, end, &s); c = s.end) {
-        if (!s.is_block) {
-            uint8_t *to = spyi_addition_is_head(&s, "break")      ? breaks
-                          : spyi_addition_is_head(&s, "continue") ? continues
-                                                                  : NULL;
-            spyi_addition_text_follow(t, &s, state);
-            if (to) spyi_addition_join(t, to, state);
-            if (to || spyi_addition_is_head(&s, "return")) memset(state, 0, t->capacity);
-            continue;
-        }
-        t->block++;
-        if (s.end[-1] == '}') {
-            c = s.end;
-            break;
-        }
-        bool loop = spyi_addition_is_head(&s, "for") || spyi_addition_is_head(&s, "while") ||
-                    spyi_addition_is_head(&s, "do");
-        bool endless = spyi_addition_contains(s.begin, (size_t)(s.end - s.begin), "for(;;)");
-        const char *body = s.end;
-        memset(left, 0, t->capacity);
-        memset(again, 0, t->capacity);
-        if (loop || spyi_addition_is_head(&s, "switch")) {
-            bool fresh = true;
-            while (fresh && !t->failed) {
-                memcpy(inner, state, t->capacity);
-                s.end =
-                    spyi_addition_text_block(t, body, end, inner, left, loop ? again : continues, level - 1);
-                fresh = loop && spyi_addition_join(t, state, inner);
-                fresh = (loop && spyi_addition_join(t, state, again)) || fresh;
-            }
-            if (!loop) spyi_addition_join(t, state, inner);
-            if (endless) memset(state, 0, t->capacity);
-            spyi_addition_join(t, state, left);
-        } else if (spyi_addition_is_head(&s, "if")) {
-            memcpy(inner, state, t->capacity);
-            s.end = spyi_addition_text_block(t, body, end, inner, breaks, continues, level - 1);
-            spyi_addition_statement other;
-            if (spyi_addition_next(s.end, end, &other) && other.is_block &&
-                spyi_addition_is_head(&other, "else")) {
-                bool last = !spyi_addition_contains(other.begin, (size_t)(other.end - other.begin), "if");
-                if (!last) memcpy(left, state, t->capacity); // the state when neither branch is taken
-                s.end = spyi_addition_text_block(t, other.end, end, state, breaks, continues, level - 1);
-                if (!last) spyi_addition_join(t, state, left);
-            }
-            spyi_addition_join(t, state, inner);
-        } else {
-            s.end = spyi_addition_text_block(t, body, end, state, breaks, continues, level - 1);
-        }
-        t->block++;
-    }
-    free(inner);
-    return c;
-}
-
-static const char spyi_addition_helpers[] =
-    "template<typename T, typename U> __device__ void spyi_addition_add(T &to, const U &by) { to = to + "
-    "T(by); }\n"
-    "template<typename T, size_t N> __device__ void spyi_addition_add(FixedArray<T, N> &to, const "
-    "FixedArray<T, N> &by)\n"
-    "{ for (size_t i = 0; i < N; i++) spyi_addition_add(to[i], by[i]); }\n";
-
-typedef struct spyi_addition_output {
-    const char *body;
-    spyi_text text, structs; // `structs` lists names that have an addition function, each as " NAME "
-    const char *copied;      // `text` contains the body up to here
-    bool any;
-} spyi_addition_output;
-
-// Writes functions that add the structs in a type. Returns false when a struct's declaration is not found.
-static bool spyi_addition_put_structs(spyi_addition_output *o, const char *type, const char *end,
-                                      uint32_t level) {
-    static const char *const known[] = { "FixedArray", "Matrix", "float", "double", "half", "__half" };
-    const char *token;
-    size_t size;
-    while (spyi_addition_token(&type, end, &token, &size)) {
-        char text[256];
-        bool builtin = spyi_addition_digit(*token);
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-            builtin = builtin || spyi_addition_begins(token, size, known[i]);
-        snprintf(text, sizeof text, " %.*s ", (int)size, token);
-        if (builtin || strstr(spyi_text_str(&o->structs), text)) continue;
-        spyi_text_add(&o->structs, "%s", text);
-        snprintf(text, sizeof text, "\nstruct %.*s\n{", (int)size, token);
-        const char *c = strstr(o->body, text), *close = c ? strstr(c, "\n}") : NULL;
-        spyi_addition_statement s;
-        if (!close || level == 0 || size > 200) return false;
-        const char *members = c + strlen(text);
-        for (c = members; spyi_addition_next(c, close, &s); c = s.end) {
-            const char *name = s.end - 1;
-            while (spyi_is_word(name[-1])) name--;
-            if (!spyi_addition_put_structs(o, s.begin, name, level - 1)) return false;
-        }
-        spyi_text_add(&o->text, "__device__ void spyi_addition_add(%.*s &to, const %.*s &by)\n{\n", (int)size,
-                      token, (int)size, token);
-        for (c = members; spyi_addition_next(c, close, &s); c = s.end) {
-            const char *name = s.end - 1;
-            while (spyi_is_word(name[-1])) name--;
-            spyi_text_add(&o->text, "    spyi_addition_add(to.%.*s, by.%.*s);\n", (int)(s.end - 1 - name),
-                          name, (int)(s.end - 1 - name), name);
-        }
-        spyi_text_add(&o->text, "}\n");
-    }
-    return true;
-}
-
-static bool spyi_addition_is_add(const spyi_addition_text *t, const spyi_addition_statement *s) {
-    for (uint32_t i = 0; i < t->add_count; i++)
-        if (t->adds[i] == s->begin) return true;
-    return false;
-}
-
-// Writes the derivative with its additions, after the functions that these call.
-static void spyi_addition_put_additions(spyi_addition_output *o, spyi_addition_text *t, const char *head,
-                                        const char *from, const char *to) {
-    spyi_addition_statement s;
-    spyi_text_add_n(&o->text, o->copied, (size_t)(head - o->copied));
-    if (!o->any) spyi_text_add(&o->text, "%s", spyi_addition_helpers);
-    o->any = true;
-    for (const char *c = from; spyi_addition_next(c, to, &s); c = s.end) {
-        bool whole;
-        if (!spyi_addition_is_add(t, &s)) continue;
-        const spyi_addition_name *target = spyi_addition_target(t, &s, &whole);
-        if (!target->type || !spyi_addition_put_structs(o, target->type, target->at, 8)) t->unclear = true;
-    }
-    o->copied = head;
-    for (const char *c = from; spyi_addition_next(c, to, &s); c = s.end) {
-        if (!spyi_addition_is_add(t, &s)) continue;
-        spyi_text_add_n(&o->text, o->copied, (size_t)(s.begin - o->copied));
-        spyi_text_add(&o->text, "spyi_addition_add(%.*s,%.*s);", (int)(s.equals - 1 - s.begin), s.begin,
-                      (int)(s.end - s.equals - 2), s.equals + 1);
-        o->copied = s.end;
-    }
-}
-
-// Repairs one derivative, whose head begins at `head` and whose statements lie from `from` to `to`. Returns
-// false when its gradients may be wrong and it cannot be repaired.
-static bool spyi_addition_put_function(spyi_addition_output *o, const char *head, const char *from,
-                                       const char *to) {
-    spyi_addition_text t;
-    spyi_addition_statement s;
-    uint8_t *states = NULL;
-    memset(&t, 0, sizeof t);
-    for (t.capacity = 64; t.capacity < (size_t)(to - head) / 8; t.capacity *= 2) continue;
-    t.names = (spyi_addition_name *)spyi_calloc(t.capacity, sizeof *t.names);
-    // The function's state, and two for breaks and continues, which a valid text never uses.
-    states = (uint8_t *)spyi_calloc(t.capacity, 3);
-    t.failed = !t.names || !states;
-    const char *parameter = strchr(head, '(') + 1;
-    for (const char *c = parameter; !t.failed && c < from; c++) {
-        if (*c != ',' && *c != ')') continue;
-        const char *name = c;
-        while (spyi_is_word(name[-1])) name--;
-        if (name == c || spyi_addition_digit(*name)) continue; // skips a "," between template arguments
-        spyi_addition_name *n = spyi_addition_find(&t, name, (size_t)(c - name), true);
-        if (!n) break;
-        n->context = spyi_addition_contains(parameter, (size_t)(c - parameter), SPYI_ADDITION_CONTEXT);
-        n->assigned = 2;
-        states[n - t.names] = !n->context;
-        parameter = c + 1;
-    }
-    for (const char *c = from; !t.failed && spyi_addition_next(c, to, &s); c = s.end)
-        spyi_addition_text_count(&t, &s);
-    t.block = 1;
-    if (!t.failed)
-        spyi_addition_text_block(&t, from, to, states, states + t.capacity, states + 2 * (size_t)t.capacity,
-                                 200);
-    bool clear = !t.failed && !t.unclear;
-    if (clear && t.add_count) spyi_addition_put_additions(o, &t, head, from, to);
-    clear = clear && !t.unclear;
-    free(t.adds);
-    free(states);
-    free(t.names);
-    return clear;
-}
-
-bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude) {
-    static const char name[] = "void " SPYI_ADDITION_BACKWARD;
-    spyi_addition_output o;
-    bool clear = true;
-    memset(&o, 0, sizeof o);
-    o.body = o.copied = *text + prelude;
-    for (const char *c = strstr(o.body, name); c && clear; c = strstr(c + 1, name)) {
-        const char *head = c, *open = strpbrk(c, "{;"), *close = open ? strstr(open, "\n}") : NULL;
-        while (head > o.body && head[-1] != '\n') head--;
-        if (!close || *open == ';') continue;
-        clear = spyi_addition_put_function(&o, head, open + 1, close);
-    }
-    if (clear && o.any) {
-        spyi_text_add_n(&o.text, o.copied, strlen(o.copied));
-        size_t more = strlen(spyi_text_str(&o.text)) + 1;
-        char *out = (char *)spyi_malloc(prelude + more);
-        if (out) {
-            memcpy(out, *text, prelude);
-            memcpy(out + prelude, spyi_text_str(&o.text), more);
-            free(*text);
-            *text = out;
-            *size = prelude + more;
-        }
-        clear = out != NULL;
-    }
-    spyi_text_free(&o.structs);
-    spyi_text_free(&o.text);
-    return clear;
-}
-
 // >>compiler/target_cuda.c ----------------------------------------------------------------------------------
 
 // CUDA's table of functions (spyi_code_target), and the effect of compile options on CUDA code.
@@ -41174,12 +40868,11 @@ static size_t spyi_code_prelude(const spyi_code *code) {
     return size;
 }
 
-static void spyi_cuda_mend(spyi_code *code, spyi_code_faults *faults) {
+static void spyi_cuda_mend_code(const spyi_compiler *compiler, spyi_code *code, spyi_code_faults *faults) {
     char *text = (char *)code->data;
     code->prelude_size = spyi_code_prelude(code);
     text[code->size++] = 0;
-    faults->saved = !spyi_code_order_saved_text(text + code->prelude_size);
-    faults->additions = !spyi_code_add_elements_text(&text, &code->size, code->prelude_size);
+    if (compiler->mend_text) compiler->mend_text(&text, &code->size, code->prelude_size, faults);
     code->data = text;
 }
 
@@ -41196,7 +40889,7 @@ SPYI_FN const spyi_code_target *spyi_code_cuda(void) {
                                             spyi_cuda_optimizes,
                                             NULL, // has_derivative: not called, as optimizes is always false
                                             spyi_cuda_prepare_code,
-                                            spyi_cuda_mend,
+                                            spyi_cuda_mend_code,
                                             spyi_cuda_place_code,
                                             spyi_sl_cuda_size,
                                             spyi_sl_has_unsized,
@@ -41245,7 +40938,7 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
 // Repairs the code, and logs a warning for each fault that cannot be repaired.
 static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
     spyi_code_faults faults = { false, false };
-    unit->compiler->target->mend(code, &faults);
+    unit->compiler->target->mend(unit->compiler, code, &faults);
     code->warned = faults.additions || faults.saved;
     if (faults.additions)
         spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,
@@ -41884,6 +41577,7 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
     compiler.include_paths = desc->include_paths;
     compiler.include_path_count = desc->include_path_count;
     compiler.target = device->base->limits.profile.target;
+    compiler.mend_text = device->backend->mend;
     compiler.print = desc->enable_print;
     compiler.bounds_record = bounds_record;
     compiler.files = desc->files;
@@ -43539,10 +43233,6 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
 // Returns the kind of the gradient that a function itself adds to, for a value of this kind: a whole tensor.
 SPYI_FN const spyi_value_kind *spyi_kind_of_inside(const spyi_value_kind *kind);
-// Returns the kind that a recipe means by this name, traits and field_op. NULL means that there is none, or
-// that it is a custom argument's own kind, which is in spyi_value.custom.
-SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
-SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
 // Returns the end of a message that says what a parameter of `type` takes, or NULL when no kind is chosen by
 // this type. `rules` may be NULL when the text does not matter.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
@@ -43668,6 +43358,7 @@ SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf);
 // Returns how many tensors the field of a tensor that is passed whole holds: 1 for the tensor, and one for
 // each gradient behind it (whole_fill.c).
 SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf);
+SPYI_FN void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out);
 // The functions stop_adding, addresses and pack of spyi_kind_run.
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
 SPYI_FN uint32_t spyi_whole_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
@@ -44048,7 +43739,7 @@ static spy_status spyi_readback_make(const spyi_leaf *leaf, const spyi_value *va
         spy_dtype to = spyi_kind_scalar(leaf);
         const spy_result *result = value->arg->value.result;
         if (!spyi_convert_scalars(host, to, result->data, result->dtype,
-                                  leaf->type->host_size / spyi_scalar_size(to)))
+                                  leaf->type->host_size / spy_dtype_size_bytes(to)))
             return spyi_does_not_fit(leaf, value, error);
         spyi_type_to_device(leaf->type, made->place, host, 1);
     } else {
@@ -44108,7 +43799,7 @@ static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_l
     bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
                    scalar->kind == SPYI_TYPE_MATRIX;
     count *= numbers ? (size_t)scalar->rows * scalar->columns : 0;
-    if (!count || count * spyi_scalar_size(value->type->scalar) != value->size) {
+    if (!count || count * spy_dtype_size_bytes(value->type->scalar) != value->size) {
         spyi_text_add(&fitting->hint, "; its value needs as many scalars as the parameter has");
         return false;
     }
@@ -44268,7 +43959,7 @@ static spy_status spyi_upload_make(const spyi_leaf *leaf, const spyi_value *valu
     spy_dtype to = spyi_kind_scalar(leaf), from = value->type->scalar;
     void *converted = NULL;
     if (leaf->in && to != from) {
-        converted = spyi_malloc((size_t)count * spyi_scalar_size(to) + 1);
+        converted = spyi_malloc((size_t)count * spy_dtype_size_bytes(to) + 1);
         if (!converted) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
@@ -44350,7 +44041,7 @@ SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
         spyi_type_to_device(leaf->type, out, arg->value.data, 1);
         return true;
     }
-    void *host = spyi_malloc(count * spyi_scalar_size(scalar->scalar) + 1);
+    void *host = spyi_malloc(count * spy_dtype_size_bytes(scalar->scalar) + 1);
     bool good = host && spyi_convert_scalars(host, scalar->scalar, arg->value.data, from, count);
     if (good) spyi_type_to_device(leaf->type, out, host, 1);
     free(host);
@@ -46121,7 +45812,7 @@ static bool spyi_whole_bind(spyi_fitting *fitting, const spyi_value *value, spyi
     return good;
 }
 
-static void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
+SPYI_FN void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
     if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
     else spyi_text_add(out, "%s", leaf->kind_type);
 }
@@ -46222,11 +45913,6 @@ static bool spyi_weights_bind(spyi_fitting *fitting, const spyi_value *value, sp
     return true;
 }
 
-static void spyi_weights_field(const spyi_leaf *leaf, spyi_text *out) {
-    if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
-    else spyi_text_add(out, "%s", leaf->kind_type);
-}
-
 static void spyi_weights_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_text_add(out, leaf->batch_rank ? "%s.tensor.row(" : "%s", at->field);
     for (uint32_t d = 0; d < leaf->batch_rank; d++)
@@ -46302,7 +45988,7 @@ static uint32_t spyi_weights_addresses(const spyi_leaf *leaf, uint32_t offsets[S
 }
 
 static const spyi_kind_build spyi_weights_build = {
-    spyi_weights_bind, NULL, spyi_weights_field, spyi_weights_load, spyi_weights_takes, NULL, NULL, NULL
+    spyi_weights_bind, NULL, spyi_whole_field, spyi_weights_load, spyi_weights_takes, NULL, NULL, NULL
 };
 static const spyi_kind_run spyi_weights_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_EXACT,
                                                 SPYI_FIELD_KIND,
@@ -46534,7 +46220,25 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rul
     return takes;
 }
 
-// >>kinds by name. Several kinds may share a name; their traits and field_op tell them apart.
+// >>kinds/known.h -------------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
+
+// Kinds by name, for recipes (plan/recipe.h). Several kinds may share a name; their traits and field_op tell them
+// apart.
+
+// Returns the kind with this name, traits and field_op. NULL means that there is none, or that it is a custom
+// argument's own kind, which is in spyi_value.custom.
+SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
+SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
+
+#endif // SPYI_TEST_PARTS
+
+// >>kinds/known.c -------------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
+
+// The list of the kinds that recipes may name.
 
 SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op) {
     return strcmp(kind->name, name) == 0 && kind->run->traits == traits && kind->run->field_op == field_op;
@@ -46553,6 +46257,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits
         if (spyi_kind_is(known[i](), name, traits, field_op)) return known[i]();
     return NULL;
 }
+
+#endif // SPYI_TEST_PARTS
 
 // >>kinds/system.c ------------------------------------------------------------------------------------------
 
@@ -50783,7 +50489,7 @@ SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) 
 
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
     return s->rules->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
-           spyi_scalar_size(type->scalar) == 8;
+           spy_dtype_size_bytes(type->scalar) == 8;
 }
 
 SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t i) {
@@ -53839,7 +53545,7 @@ typedef struct spyi_launch {
 
 // >>variants: one compiled kernel each
 
-// A copy, in host memory, of the data from which a kernel was loaded; kept when device->keep_programs is set.
+// A copy, in host memory, of the data from which a kernel was loaded; kept when device->sign_call is set.
 typedef struct spyi_program {
     char *label, *entry;
     spyi_text code; // the blob that compile made
@@ -53990,9 +53696,6 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 // out of memory; the blob is then freed.
 SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text *blob,
                                         const spyi_literals *literals);
-// Loads a kernel from a kept program, without compiling.
-SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
-                                     spyi_text *error);
 SPYI_FN void spyi_program_free(spyi_program *program); // `program` may be NULL
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
@@ -54014,12 +53717,6 @@ SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key)
 SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *bound, spyi_variant *variant);
 // Makes room for `more` uses of textures with handles behind the others. Returns false when out of memory.
 SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more);
-
-// Visits each address among the parameters of the variant's dispatches (addresses.c). An address is given by
-// its byte offset in the block, or in the uniform buffers' bytes, one buffer behind the other. It may be 0, a
-// number that the caller gave, or lie in memory that the dispatch uses.
-SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
-                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
 
 // Rewrites the error when a kernel does not compile for a known cause in the user's code, and returns true;
 // otherwise returns false (diagnose.c).
@@ -54085,18 +53782,6 @@ SPYI_FN bool spyi_is_packed(const spy_device *device);
 SPYI_FN bool spyi_is_recording(const spy_device *device);
 // Writes the pack of a device that environment variable SLANGPY_RECORD_PACK has made record, and logs a failure.
 SPYI_FN void spyi_pack_save_at_end(spy_device *device);
-
-// >>plan/recipe_sign.h --------------------------------------------------------------------------------------
-
-// The signature of a call, by which a recipe (plan/recipe.h) is found and checked.
-
-// Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
-// of what kernels expect.
-#define SPYI_RECIPE_VERSION 8u
-
-// Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
-// is the same in every process.
-SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_values *values);
 
 // >>plan/pack_leaf.c ----------------------------------------------------------------------------------------
 
@@ -54491,41 +54176,6 @@ SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more) {
     variant->uses = uses;
     variant->use_capacity = own + 2 * more;
     return true;
-}
-
-// >>plan/addresses.c ----------------------------------------------------------------------------------------
-
-// Finds where the parameters of a dispatch have addresses. Only pack operations write addresses, so that
-// recorded work can be moved to other memory.
-
-typedef struct spyi_address_walk {
-    bool in_uniforms;
-    void (*visit)(void *user, bool in_uniforms, uint32_t offset);
-    void *user;
-} spyi_address_walk;
-
-static void spyi_walk_addresses(const spyi_address_walk *w, const spyi_pack *packs, uint32_t count,
-                                const spyi_leaf *leaves) {
-    uint32_t offsets[SPYI_MOST_ADDRESSES] = { 0, 0, 0 };
-    for (uint32_t i = 0; i < count; i++) {
-        const spyi_pack *pack = &packs[i];
-        uint32_t (*addresses)(const spyi_leaf *, uint32_t *) =
-            pack->op == SPYI_PACK_KIND ? leaves[pack->leaf].kind->run->addresses : NULL;
-        bool one = pack->op == SPYI_PACK_ADDRESS || pack->op == SPYI_PACK_SUMS || pack->op == SPYI_PACK_PRINT;
-        uint32_t found = one ? 1 : addresses ? addresses(&leaves[pack->leaf], offsets) : 0;
-        for (uint32_t k = 0; k < found; k++)
-            w->visit(w->user, w->in_uniforms, pack->offset + (one ? 0 : offsets[k]));
-    }
-}
-
-SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
-                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset),
-                                    void *user) {
-    const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
-    spyi_address_walk walk = { false, visit, user };
-    spyi_walk_addresses(&walk, variant->emitted.packs, variant->emitted.pack_count, plan->bound.leaves);
-    walk.in_uniforms = true;
-    spyi_walk_addresses(&walk, bound_inputs->packs, bound_inputs->pack_count, bound_inputs->leaves);
 }
 
 SPYI_COLD_END
@@ -55179,7 +54829,8 @@ SPYI_FN spyi_plan *spyi_plan_new(spy_function *function, const spyi_values *valu
     plan->generation = function->module->generation;
     plan->references = 1;
     plan->value_count = values->count;
-    if (function->object.device->keep_programs) plan->signature = spyi_recipe_signature(function, values);
+    if (function->object.device->sign_call)
+        plan->signature = function->object.device->sign_call(function, values);
     return plan;
 }
 
@@ -55554,25 +55205,6 @@ SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text 
     return p;
 }
 
-SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
-                                     spyi_text *error) {
-    spyi_text step = { NULL, 0, 0 };
-    spyi_kernel_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.label = program->label;
-    desc.code = program->code.data;
-    desc.code_size = program->code.size;
-    desc.entry = program->entry;
-    desc.iface = program->iface;
-    spyi_text_add(&step, "load %s", program->label);
-    spyi_step(&device->ctx, spyi_text_str(&step), false);
-    spy_status status = spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), kernel, NULL, error);
-    spyi_step(&device->ctx, spyi_text_str(&step), true);
-    spyi_text_free(&step);
-    if (status == SPY_OK) spyi_print_learn(device, &program->literals);
-    return status;
-}
-
 SPYI_FN void spyi_program_free(spyi_program *program) {
     if (!program) return;
     free(program->label);
@@ -55835,7 +55467,25 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     return status;
 }
 
+// >>plan/recipe_sign.h --------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
+
+// The signature of a call, by which a recipe (plan/recipe.h) is found and checked.
+
+// Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
+// of what kernels expect.
+#define SPYI_RECIPE_VERSION 8u
+
+// Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
+// is the same in every process.
+SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_values *values);
+
+#endif // SPYI_TEST_PARTS
+
 // >>plan/recipe_sign.c --------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The signature by which a recipe is found and checked: a hash of the call that is the same in every process.
 // A plan's key cannot serve, as its numbers of types and functions and its table addresses change from
@@ -55913,6 +55563,8 @@ SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_
     return hash ? hash : 1;
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>plan/recipe.h -------------------------------------------------------------------------------------------
 
 #if defined(SPYI_TEST_PARTS)
@@ -55931,6 +55583,51 @@ SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, sp
 // profile, call or struct layout, are refused, and `error` says why.
 SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *values, const void *bytes,
                                     size_t size, spyi_plan **plan, spyi_text *error);
+
+// Visits each address among the parameters of the variant's dispatches (addresses.c). An address is given by
+// its byte offset in the block, or in the uniform buffers' bytes, one buffer behind the other. It may be 0, a
+// number that the caller gave, or lie in memory that the dispatch uses.
+SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
+                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
+
+#endif // SPYI_TEST_PARTS
+
+// >>plan/addresses.c ----------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
+
+// Finds where the parameters of a dispatch have addresses. Only pack operations write addresses, so that
+// recorded work can be moved to other memory.
+
+typedef struct spyi_address_walk {
+    bool in_uniforms;
+    void (*visit)(void *user, bool in_uniforms, uint32_t offset);
+    void *user;
+} spyi_address_walk;
+
+static void spyi_walk_addresses(const spyi_address_walk *w, const spyi_pack *packs, uint32_t count,
+                                const spyi_leaf *leaves) {
+    uint32_t offsets[SPYI_MOST_ADDRESSES] = { 0, 0, 0 };
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_pack *pack = &packs[i];
+        uint32_t (*addresses)(const spyi_leaf *, uint32_t *) =
+            pack->op == SPYI_PACK_KIND ? leaves[pack->leaf].kind->run->addresses : NULL;
+        bool one = pack->op == SPYI_PACK_ADDRESS || pack->op == SPYI_PACK_SUMS || pack->op == SPYI_PACK_PRINT;
+        uint32_t found = one ? 1 : addresses ? addresses(&leaves[pack->leaf], offsets) : 0;
+        for (uint32_t k = 0; k < found; k++)
+            w->visit(w->user, w->in_uniforms, pack->offset + (one ? 0 : offsets[k]));
+    }
+}
+
+SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
+                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset),
+                                    void *user) {
+    const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
+    spyi_address_walk walk = { false, visit, user };
+    spyi_walk_addresses(&walk, variant->emitted.packs, variant->emitted.pack_count, plan->bound.leaves);
+    walk.in_uniforms = true;
+    spyi_walk_addresses(&walk, bound_inputs->packs, bound_inputs->pack_count, bound_inputs->leaves);
+}
 
 #endif // SPYI_TEST_PARTS
 
@@ -56348,7 +56045,7 @@ static const char *spyi_recipe_refusal(const spyi_plan *plan) {
     const spy_device *device = plan->function->object.device;
     if (plan->redirect) return "it leads to plans and is none itself";
     if (plan->bound.stage) return "it is a stage of a draw";
-    if (!device->keep_programs || !plan->signature) return "the device does not keep its kernels' code";
+    if (!device->sign_call || !plan->signature) return "the device does not keep its kernels' code";
     if (device->bounds)
         return "kernels that check indices (desc.check_bounds) have an address of this process's memory";
     if (plan->generation != plan->function->module->generation) return "its module has been reloaded since";
@@ -56498,6 +56195,26 @@ static void spyi_recipe_check_sizes(spyi_stream *r, const uint8_t *sizes) {
 
 // >>variants
 
+// Loads a kernel from a kept program, without compiling.
+static spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
+                                    spyi_text *error) {
+    spyi_text step = { NULL, 0, 0 };
+    spyi_kernel_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.label = program->label;
+    desc.code = program->code.data;
+    desc.code_size = program->code.size;
+    desc.entry = program->entry;
+    desc.iface = program->iface;
+    spyi_text_add(&step, "load %s", program->label);
+    spyi_step(&device->ctx, spyi_text_str(&step), false);
+    spy_status status = spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), kernel, NULL, error);
+    spyi_step(&device->ctx, spyi_text_str(&step), true);
+    spyi_text_free(&step);
+    if (status == SPY_OK) spyi_print_learn(device, &program->literals);
+    return status;
+}
+
 static void spyi_recipe_add_variant(spyi_stream *r, spyi_plan *plan) {
     spy_device *device = plan->function->object.device;
     spyi_variant *variant = (spyi_variant *)spyi_calloc(1, sizeof *variant);
@@ -56513,7 +56230,7 @@ static void spyi_recipe_add_variant(spyi_stream *r, spyi_plan *plan) {
     } else {
         spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     }
-    if (variant && device->keep_programs) {
+    if (variant && device->sign_call) {
         variant->program = program;
         program = NULL;
     }
@@ -57574,7 +57291,7 @@ SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, s
             launch->sums_bytes = spyi_align((size_t)launch->sums_bytes, 16);
             launch->leaves[i].sums_offset = launch->sums_bytes;
             launch->sums_bytes += (uint64_t)launch->parts * launch->sums * spyi_type_scalars(leaf->type) *
-                                  spyi_scalar_size(spyi_sum_scalar(leaf->type));
+                                  spy_dtype_size_bytes(spyi_sum_scalar(leaf->type));
             launch->leaves_sums = true;
         }
         if (launch->finishes)
@@ -57801,7 +57518,7 @@ static bool spyi_lies_across(const spyi_bound *b, const spyi_launch *launch, con
         return false;
     // Vectors of three or four 64-bit scalars are moved scalar by scalar through pointers on some targets.
     if (packed->kind != SPYI_TYPE_SCALAR && spyi_rules_of(limits->profile.target)->splits_vectors &&
-        at->memory_size > 8 && spyi_scalar_size(packed->scalar) == 8)
+        at->memory_size > 8 && spy_dtype_size_bytes(packed->scalar) == 8)
         return false;
     return at->strides[dim] == 1 && (step < 0 ? -step : step) * at->memory_size >= SPYI_TILE_APART;
 }
@@ -61191,14 +60908,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
         if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     }
     if (status == SPY_OK) spyi_explain(plan, values, &traffic, &out);
-    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
-    size_t size = strlen(all);
-    if (text && capacity) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, all, n);
-        text[n] = 0;
-    }
-    spyi_text_free(&out);
+    size_t size = spyi_text_give(&out, failed, text, capacity);
     spyi_leave(device);
     return size;
 }
@@ -61627,10 +61337,6 @@ static spyi_checked *spyi_gradcheck_add(spyi_gradcheck *g, const char *path, spy
     return c->seeds && c->plus && c->minus && c->grads ? c : NULL;
 }
 
-static bool spyi_is_float_dtype(spy_dtype dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
-}
-
 // Returns whether all scalars of the tensor's elements are floats of one type, so that it can be checked.
 static bool spyi_has_float_scalars(const spy_tensor *tensor) {
     const spyi_type *type = tensor->type;
@@ -61639,11 +61345,11 @@ static bool spyi_has_float_scalars(const spy_tensor *tensor) {
         for (uint32_t f = 0; f < type->field_count; f++) {
             const spyi_type *field = type->fields[f].type;
             while (field->kind == SPYI_TYPE_ARRAY) field = field->element;
-            if (field->kind > SPYI_TYPE_MATRIX || !spyi_is_float_dtype(field->scalar)) return false;
+            if (field->kind > SPYI_TYPE_MATRIX || !spyi_dtype_is_float(field->scalar)) return false;
         }
         return type->field_count > 0;
     }
-    return type->kind <= SPYI_TYPE_MATRIX && spyi_is_float_dtype(type->scalar);
+    return type->kind <= SPYI_TYPE_MATRIX && spyi_dtype_is_float(type->scalar);
 }
 
 // Returns a copy of the tensor with a gradient.
@@ -61717,7 +61423,7 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
             return SPY_OK; // the call reports the error
         made = spyi_gradcheck_copy(g, arg->value.tensor);
     } else if (arg->kind == SPY_ARG_KIND_ARRAY &&
-               spyi_is_float_dtype(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
+               spyi_dtype_is_float(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
                arg->count <= SPY_MAX_RANK) {
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, arg->count * sizeof *shape.dims);
@@ -61844,7 +61550,7 @@ static spy_status spyi_gradcheck_read(spy_tensor *flat, double *to) {
 
 static spy_status spyi_gradcheck_write(spy_tensor *flat, int64_t first, int64_t count, const double *from) {
     spy_tensor_info info = spy_get_tensor_info(flat);
-    size_t size = (size_t)count * spyi_scalar_size(info.dtype);
+    size_t size = (size_t)count * spy_dtype_size_bytes(info.dtype);
     void *raw = spyi_malloc(size + 1);
     if (!raw) return SPY_ERROR_OUT_OF_MEMORY;
     spy_status status = spy_convert_numbers(raw, info.dtype, from, SPY_DTYPE_FLOAT64, (size_t)count);
@@ -61863,7 +61569,7 @@ static double spyi_gradcheck_precision(spy_dtype dtype) {
 static spy_status spyi_gradcheck_side(spyi_gradcheck *g, const spyi_checked *c, int64_t at, double value,
                                       bool plus, double *moved) {
     uint64_t raw = 0;
-    size_t size = spyi_scalar_size(c->dtype);
+    size_t size = spy_dtype_size_bytes(c->dtype);
     spy_status status = spyi_gradcheck_write(c->flat, at, 1, &value);
     if (status == SPY_OK)
         status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // reads the number as the type has
@@ -61895,7 +61601,7 @@ static spy_status spyi_gradcheck_number(spyi_gradcheck *g, spyi_checked *c, int6
     double precision = spyi_gradcheck_precision(c->dtype), x = 0, upper = 0, lower = 0, difference = 0,
            noise = 0;
     uint64_t raw = 0;
-    spy_status status = spy_tensor_read_range(c->flat, at, 1, &raw, spyi_scalar_size(c->dtype));
+    spy_status status = spy_tensor_read_range(c->flat, at, 1, &raw, spy_dtype_size_bytes(c->dtype));
     if (status == SPY_OK) status = spy_convert_numbers(&x, SPY_DTYPE_FLOAT64, &raw, c->dtype, 1);
     double size = x < 0 ? -x : x, step = c->dtype == SPY_DTYPE_FLOAT64   ? 1.0 / (1 << 17)
                                          : c->dtype == SPY_DTYPE_FLOAT32 ? 1.0 / (1 << 8)
@@ -62170,9 +61876,7 @@ SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int s, spyi_text *error)
 }
 
 static const char *spyi_scalar_word(const spyi_type *type) {
-    return type->scalar == SPY_DTYPE_FLOAT16 || type->scalar == SPY_DTYPE_FLOAT32 ||
-                   type->scalar == SPY_DTYPE_FLOAT64
-               ? "floats"
+    return spyi_dtype_is_float(type->scalar) ? "floats"
            : type->scalar == SPY_DTYPE_UINT8 || type->scalar == SPY_DTYPE_UINT16 ||
                    type->scalar == SPY_DTYPE_UINT32 || type->scalar == SPY_DTYPE_UINT64
                ? "unsigned integers"
@@ -65238,6 +64942,10 @@ static void spyi_draw_arg(spyi_draw_pass *pass, spy_arg arg) {
     pass->args[pass->arg_count++] = arg;
 }
 
+static void spyi_draw_tensor(spyi_draw_pass *pass, const char *name, spy_tensor *tensor) {
+    spyi_draw_arg(pass, spy_arg_tensor(name, tensor));
+}
+
 // Returns the argument without gradients: the value of a pair, or a copy of a struct's fields without theirs.
 static spy_arg spyi_draw_value(spyi_draw_pass *pass, const spy_arg *arg) {
     spy_arg value = *arg;
@@ -65292,11 +65000,11 @@ static spy_status spyi_draw_run_corners(spyi_draw_pass *pass, spy_call_mode mode
     pass->arg_count = 0;
     spyi_draw_arg(pass, spy_arg_call_id("slangpy_draw_at"));
     spyi_draw_arg(pass, spy_arg_i32n("slangpy_draw_range", range, 4));
-    if (pass->form.indexed) spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_indices", pass->indices));
+    if (pass->form.indexed) spyi_draw_tensor(pass, "slangpy_draw_indices", pass->indices);
     for (uint32_t b = 0; b < pass->form.buffer_count; b++)
-        spyi_draw_arg(pass, spy_arg_tensor(names[b], pass->attributes[b]));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_corners", pass->corner_rows));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_flat", pass->flat_rows));
+        spyi_draw_tensor(pass, names[b], pass->attributes[b]);
+    spyi_draw_tensor(pass, "slangpy_draw_corners", pass->corner_rows);
+    spyi_draw_tensor(pass, "slangpy_draw_flat", pass->flat_rows);
     spyi_draw_user_args(pass, SPYI_FEEDS_VERTEX, mode == SPY_CALL_MODE_BACKWARD);
     return spyi_draw_call_of(pass, pass->gradient.corner, "slangpy_draw_corner", mode, pass->corners, 0);
 }
@@ -65356,13 +65064,13 @@ static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
                                                                        pass->d->raster->state.depth_write
                                                                    ? 1
                                                                    : 0));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_corners", pass->corner_rows));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_flat", pass->flat_rows));
+    spyi_draw_tensor(pass, "slangpy_draw_corners", pass->corner_rows);
+    spyi_draw_tensor(pass, "slangpy_draw_flat", pass->flat_rows);
     for (uint32_t t = 0; t < SPY_MOST_TARGETS; t++) {
         if (!pass->form.channels[t]) continue;
         const spy_draw_target *target = &pass->d->desc->targets[t];
         spy_tensor *grad = target->texture->grad_levels[0];
-        spyi_draw_arg(pass, spy_arg_tensor(edges ? spyi_draw_whole_names[t] : spyi_draw_grad_names[t], grad));
+        spyi_draw_tensor(pass, edges ? spyi_draw_whole_names[t] : spyi_draw_grad_names[t], grad);
         if (edges) spyi_draw_arg(pass, spy_arg_f32n(spyi_draw_clear_names[t], target->clear.floats, 4));
     }
     spyi_draw_user_args(pass, SPYI_FEEDS_FRAGMENT, !edges);
@@ -65487,14 +65195,7 @@ size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args 
     spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     if (problem) spyi_text_add(&out, "%s", problem);
     else if (spyi_draw_prepare(&pass, &out) == SPY_OK) spyi_draw_explain(&pass, &out);
-    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
-    size_t size = strlen(all);
-    if (text && capacity) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, all, n);
-        text[n] = 0;
-    }
-    spyi_text_free(&out);
+    size_t size = spyi_text_give(&out, failed, text, capacity);
     if (pass.gradient.module) spyi_object_release(&pass.gradient.module->object);
     spyi_leave(device);
     spyi_object_release(&raster->object);
@@ -67309,111 +67010,122 @@ static spy_status spyi_list_record_texture(void *object, spyi_work *work, const 
     return status;
 }
 
+// A public function that records work on textures into a list.
+typedef struct spyi_list_texture_call {
+    spy_command_list *list;
+    const char *function;
+    size_t first_op; // the number of the list's operations before the call
+    spyi_list_texture_sink target;
+    spyi_texture_sink sink;
+    spyi_text error;
+} spyi_list_texture_call;
+
 // Enters the list's device and checks that the list is open and the texture alive and on the same device.
-static spy_status spyi_list_enter_texture(spy_command_list *list, const spy_texture *texture,
-                                          const char *name, const char *function) {
+static spy_status spyi_list_enter_texture(spyi_list_texture_call *call, spy_command_list *list,
+                                          const spy_texture *texture, const char *name, spy_list_op_kind kind,
+                                          const char *function) {
     spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
     if (status != SPY_OK) return status;
-    spyi_text error = { NULL, 0, 0 };
-    status = spyi_list_check_open(list, &error);
+    memset(call, 0, sizeof *call);
+    call->list = list;
+    call->function = function;
+    call->first_op = list->op_count;
+    call->target.list = list;
+    call->target.kind = kind;
+    call->sink.record = spyi_list_record_texture;
+    call->sink.object = &call->target;
+    status = spyi_list_check_open(list, &call->error);
     if (status == SPY_OK && !spyi_is_on(list->sink.object.device, texture, SPYI_KIND_TEXTURE)) {
-        spyi_text_add(&error, "'%s': ", name);
-        status = spyi_object_problem(texture, SPYI_KIND_TEXTURE, &error);
+        spyi_text_add(&call->error, "'%s': ", name);
+        status = spyi_object_problem(texture, SPYI_KIND_TEXTURE, &call->error);
     }
     if (status == SPY_OK) return SPY_OK;
-    spyi_fail_text(list->sink.object.device, status, function, &error);
+    spyi_fail_text(list->sink.object.device, status, function, &call->error);
     spyi_leave(list);
     return status;
 }
 
 // Leaves the device after an operation on a texture. An operation that failed after its first work leaves the
 // list unchanged.
-static spy_status spyi_list_leave_texture(spy_command_list *list, size_t first_op, const char *function,
-                                          spy_status status, spyi_text *error) {
+static spy_status spyi_list_leave_texture(spyi_list_texture_call *call, spy_status status) {
+    spy_command_list *list = call->list;
     spy_device *device = list->sink.object.device;
     if (status != SPY_OK) {
-        while (list->op_count > first_op) {
+        while (list->op_count > call->first_op) {
             const spyi_list_op *op = &list->ops[--list->op_count];
             while (list->use_count > op->first_use)
                 spyi_resource_release(device, list->uses[--list->use_count].resource);
         }
-        spyi_fail_text(device, status, function, error);
+        spyi_fail_text(device, status, call->function, &call->error);
     } else if (list->notes) {
-        spyi_text_add(error, "%s, which cannot be saved", function);
-        spyi_note_refusal(list, spyi_text_str(error));
+        spyi_text_add(&call->error, "%s, which cannot be saved", call->function);
+        spyi_note_refusal(list, spyi_text_str(&call->error));
     }
-    spyi_text_free(error);
+    spyi_text_free(&call->error);
     spyi_leave(list);
     return status;
 }
 
-// The body of a public function. `expression` uses `sink` and `error`.
+// The body of a public function. `expression` uses call.sink and call.error.
 #define SPYI_LIST_TEXTURE(function, texture, parameter, op_kind, expression)                                 \
-    spy_status entered = spyi_list_enter_texture(list, texture, parameter, function);                        \
+    spyi_list_texture_call call;                                                                             \
+    spy_status entered = spyi_list_enter_texture(&call, list, texture, parameter, op_kind, function);        \
     if (entered != SPY_OK) return entered;                                                                   \
-    spyi_text error = { NULL, 0, 0 };                                                                        \
-    size_t first_op = list->op_count;                                                                        \
-    spyi_list_texture_sink target;                                                                           \
-    spyi_texture_sink sink;                                                                                  \
-    target.list = list;                                                                                      \
-    target.kind = op_kind;                                                                                   \
-    sink.record = spyi_list_record_texture;                                                                  \
-    sink.object = &target;                                                                                   \
-    return spyi_list_leave_texture(list, first_op, function, expression, &error)
+    return spyi_list_leave_texture(&call, expression)
 
 spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
                                   const spy_texture_region *region, const void *data, size_t size_bytes) {
     SPYI_LIST_TEXTURE("spy_list_texture_write", texture, "texture", SPY_LIST_OP_KIND_WRITE,
-                      spyi_texture_write(&sink, texture, region, data, size_bytes, &error));
+                      spyi_texture_write(&call.sink, texture, region, data, size_bytes, &call.error));
 }
 
 spy_status spy_list_texture_copy(spy_command_list *list, spy_texture *to, const spy_texture_region *to_region,
                                  spy_texture *from, const spy_texture_region *from_region) {
     SPYI_LIST_TEXTURE("spy_list_texture_copy", to, "to", SPY_LIST_OP_KIND_COPY,
-                      spyi_texture_copy(&sink, to, to_region, from, from_region, &error));
+                      spyi_texture_copy(&call.sink, to, to_region, from, from_region, &call.error));
 }
 
 spy_status spy_list_texture_copy_from_tensor(spy_command_list *list, spy_texture *to,
                                              const spy_texture_region *region, spy_tensor *tensor,
                                              size_t offset_bytes, size_t row_pitch_bytes) {
-    SPYI_LIST_TEXTURE(
-        "spy_list_texture_copy_from_tensor", to, "to", SPY_LIST_OP_KIND_COPY,
-        spyi_texture_copy_tensor(&sink, true, to, region, tensor, offset_bytes, row_pitch_bytes, &error));
+    SPYI_LIST_TEXTURE("spy_list_texture_copy_from_tensor", to, "to", SPY_LIST_OP_KIND_COPY,
+                      spyi_texture_copy_tensor(&call.sink, true, to, region, tensor, offset_bytes,
+                                               row_pitch_bytes, &call.error));
 }
 
 spy_status spy_list_texture_copy_to_tensor(spy_command_list *list, spy_texture *from,
                                            const spy_texture_region *region, spy_tensor *tensor,
                                            size_t offset_bytes, size_t row_pitch_bytes) {
-    SPYI_LIST_TEXTURE(
-        "spy_list_texture_copy_to_tensor", from, "from", SPY_LIST_OP_KIND_COPY,
-        spyi_texture_copy_tensor(&sink, false, from, region, tensor, offset_bytes, row_pitch_bytes, &error));
+    SPYI_LIST_TEXTURE("spy_list_texture_copy_to_tensor", from, "from", SPY_LIST_OP_KIND_COPY,
+                      spyi_texture_copy_tensor(&call.sink, false, from, region, tensor, offset_bytes,
+                                               row_pitch_bytes, &call.error));
 }
 
 spy_status spy_list_texture_clear(spy_command_list *list, spy_texture *texture, spy_clear_color color) {
     SPYI_LIST_TEXTURE("spy_list_texture_clear", texture, "texture", SPY_LIST_OP_KIND_FILL,
-                      spyi_texture_clear(&sink, texture, &color, &error));
+                      spyi_texture_clear(&call.sink, texture, &color, &call.error));
 }
 
 spy_status spy_list_texture_clear_depth(spy_command_list *list, spy_texture *texture, float depth,
                                         uint32_t stencil) {
     SPYI_LIST_TEXTURE("spy_list_texture_clear_depth", texture, "texture", SPY_LIST_OP_KIND_FILL,
-                      spyi_texture_clear_depth(&sink, texture, depth, stencil, &error));
+                      spyi_texture_clear_depth(&call.sink, texture, depth, stencil, &call.error));
 }
 
 spy_status spy_list_texture_blit(spy_command_list *list, spy_texture *to, spy_texture *from,
                                  spy_filter filter) {
     SPYI_LIST_TEXTURE("spy_list_texture_blit", to, "to", SPY_LIST_OP_KIND_COPY,
-                      spyi_texture_blit(&sink, to, from, filter, &error));
+                      spyi_texture_blit(&call.sink, to, from, filter, &call.error));
 }
 
 spy_status spy_list_texture_generate_mips(spy_command_list *list, spy_texture *texture) {
     SPYI_LIST_TEXTURE("spy_list_texture_generate_mips", texture, "texture", SPY_LIST_OP_KIND_COPY,
-                      spyi_texture_generate_mips(&sink, texture, &error));
+                      spyi_texture_generate_mips(&call.sink, texture, &call.error));
 }
 
 spy_status spy_list_texture_resolve(spy_command_list *list, spy_texture *to, spy_texture *from) {
     SPYI_LIST_TEXTURE("spy_list_texture_resolve", to, "to", SPY_LIST_OP_KIND_COPY,
-                      spyi_texture_resolve(&sink, to, from, &error));
+                      spyi_texture_resolve(&call.sink, to, from, &call.error));
 }
 
 #undef SPYI_LIST_TEXTURE
@@ -68601,8 +68313,8 @@ static const spyi_type *spyi_operand_type(spy_fusion *g, uint32_t step, const sp
 static spy_dtype spyi_promoted(spy_dtype a, spy_dtype b) {
     if (a == SPY_DTYPE_BOOL && b == SPY_DTYPE_BOOL) return SPY_DTYPE_INT32;
     if ((a >= SPY_DTYPE_FLOAT16) != (b >= SPY_DTYPE_FLOAT16)) return a >= SPY_DTYPE_FLOAT16 ? a : b;
-    size_t x = a == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(a),
-           y = b == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(b);
+    size_t x = a == SPY_DTYPE_BOOL ? 0 : spy_dtype_size_bytes(a),
+           y = b == SPY_DTYPE_BOOL ? 0 : spy_dtype_size_bytes(b);
     if (x != y) return x > y ? a : b;
     bool unsigned_a =
         a == SPY_DTYPE_UINT8 || a == SPY_DTYPE_UINT16 || a == SPY_DTYPE_UINT32 || a == SPY_DTYPE_UINT64;
@@ -69142,48 +68854,38 @@ static void spyi_write_list(const spyi_writing *w, const spyi_fused_step *s, con
     }
 }
 
+// Writes a pattern in which $0, $1 and $2 stand for the operands, and @0, @1 and @2 for the operands as values of
+// the step's type.
+static void spyi_write_pattern(const spyi_writing *w, const spyi_fused_step *s, const char *pattern,
+                               spyi_text *out) {
+    for (; *pattern; pattern++) {
+        size_t plain = strcspn(pattern, "$@");
+        spyi_text_add_n(out, pattern, plain);
+        pattern += plain;
+        if (!*pattern) return;
+        uint32_t step = s->operands[pattern[1] - '0'];
+        if (*pattern++ == '@') spyi_write_as(w, step, s->type, out);
+        else spyi_write_value(w, step, NULL, out);
+    }
+}
+
 static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s, spyi_text *out) {
     const spyi_fused_step *steps = w->g->steps;
     const spyi_type *a = steps[s->operands[0]].type, *b = s->count > 1 ? steps[s->operands[1]].type : NULL,
                     *beside = NULL;
-    bool vectors = a && a->kind == SPYI_TYPE_VECTOR;
     switch (s->form) {
     case SPYI_FORM_SIGN:
     case SPYI_FORM_NOT:
     case SPYI_FORM_INVERT:
         spyi_text_add(out, "(%s", s->name);
-        spyi_write_value(w, s->operands[0], NULL, out);
-        spyi_text_add(out, ")");
+        spyi_write_pattern(w, s, "$0)", out);
         return;
-    case SPYI_FORM_INDEX:
-        spyi_write_value(w, s->operands[0], NULL, out);
-        spyi_text_add(out, "[");
-        spyi_write_value(w, s->operands[1], NULL, out);
-        spyi_text_add(out, "]");
-        return;
+    case SPYI_FORM_INDEX: spyi_write_pattern(w, s, "$0[$1]", out); return;
     case SPYI_FORM_NO_DIFF:
-        spyi_text_add(out, spyi_type_has_floats(s->type) ? "detach(" : "(");
-        spyi_write_value(w, s->operands[0], NULL, out);
-        spyi_text_add(out, ")");
+        spyi_write_pattern(w, s, spyi_type_has_floats(s->type) ? "detach($0)" : "($0)", out);
         return;
     case SPYI_FORM_CHOOSE:
-        if (spyi_is_number_type(s->type)) {
-            spyi_text_add(out, "select(");
-            spyi_write_value(w, s->operands[0], NULL, out);
-            for (uint32_t i = 1; i < 3; i++) {
-                spyi_text_add(out, ", ");
-                spyi_write_as(w, s->operands[i], s->type, out);
-            }
-            spyi_text_add(out, ")");
-            return;
-        }
-        spyi_text_add(out, "(");
-        spyi_write_value(w, s->operands[0], NULL, out);
-        spyi_text_add(out, " ? ");
-        spyi_write_value(w, s->operands[1], s->type, out);
-        spyi_text_add(out, " : ");
-        spyi_write_value(w, s->operands[2], s->type, out);
-        spyi_text_add(out, ")");
+        spyi_write_pattern(w, s, spyi_is_number_type(s->type) ? "select($0, @1, @2)" : "($0 ? @1 : @2)", out);
         return;
     case SPYI_FORM_BUILT_IN:
         for (uint32_t i = 0; i < s->count; i++) {
@@ -69204,13 +68906,8 @@ static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s,
         spyi_text_add(out, ")");
         return;
     case SPYI_FORM_LOGIC:
-        vectors = vectors || (b && b->kind == SPYI_TYPE_VECTOR);
-        if (vectors) {
-            spyi_text_add(out, s->name[0] == '&' ? "and(" : "or(");
-            spyi_write_as(w, s->operands[0], s->type, out);
-            spyi_text_add(out, ", ");
-            spyi_write_as(w, s->operands[1], s->type, out);
-            spyi_text_add(out, ")");
+        if ((a && a->kind == SPYI_TYPE_VECTOR) || (b && b->kind == SPYI_TYPE_VECTOR)) {
+            spyi_write_pattern(w, s, s->name[0] == '&' ? "and(@0, @1)" : "or(@0, @1)", out);
             return;
         }
         break;
@@ -69912,12 +69609,18 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
 
 // >>its gradients
 
+// Adds an argument of `seeded` that has the result's shape.
+static void spyi_reducing_spread(const spyi_reducing *r, size_t *count, const char *name, const spy_arg *arg) {
+    spy_arg *to = &r->items[(*count)++];
+    *to = *arg;
+    if (to->kind == SPY_ARG_KIND_TENSOR || to->kind == SPY_ARG_KIND_ARRAY) *to = spy_vmap(*to, r->kept);
+    to->name = name;
+}
+
 static spy_status spyi_reduce_backward(spyi_reducing *r) {
-    const spy_arg *result = r->result;
+    const spy_arg *result = r->result, *value, *seed;
     size_t count = r->count;
-    spy_arg seed, value;
-    memset(&seed, 0, sizeof seed);
-    memset(&value, 0, sizeof value);
+    spy_arg tensor;
     if (!r->fused->seeded) {
         spyi_text words = { NULL, 0, 0 };
         spyi_text_add(&words, "it has no derivative: %s", spyi_text_str(&r->fused->no_derivative));
@@ -69930,23 +69633,19 @@ static spy_status spyi_reduce_backward(spyi_reducing *r) {
         if (!grad)
             return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
                                       "'_result': expected a tensor with a gradient, got none");
-        value = *result;
-        seed = spy_arg_tensor("seed_", grad);
+        tensor = spy_arg_tensor(NULL, grad);
+        value = result;
+        seed = &tensor;
     } else if (result->kind == SPY_ARG_KIND_PAIR && result->count == 2 && result->value.fields) {
-        value = result->value.fields[0];
-        seed = result->value.fields[1];
+        value = &result->value.fields[0];
+        seed = &result->value.fields[1];
     } else {
         return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
                                   "'_result': expected a tensor with a gradient, or spy_arg_diff_pair()");
     }
-    if (seed.kind == SPY_ARG_KIND_TENSOR || seed.kind == SPY_ARG_KIND_ARRAY) seed = spy_vmap(seed, r->kept);
-    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY)
-        value = spy_vmap(value, r->kept);
-    seed.name = "seed_";
-    value.name = "value_";
-    r->items[count++] = seed;
+    spyi_reducing_spread(r, &count, "seed_", seed);
     spyi_reducing_scale(r, &count);
-    if (r->fused->reduction >= SPY_FUSE_REDUCTION_MIN) r->items[count++] = value;
+    if (r->fused->reduction >= SPY_FUSE_REDUCTION_MIN) spyi_reducing_spread(r, &count, "value_", value);
     return spyi_reducing_run(r, r->fused->seeded, count);
 }
 
@@ -70196,7 +69895,7 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     }
     const spyi_type *type = spyi_type_vector(g->object.device->types, dtype, (uint32_t)n);
     for (int64_t i = 0; i < n; i++) {
-        const char *at = (const char *)arg->value.data + (size_t)i * spyi_scalar_size(dtype);
+        const char *at = (const char *)arg->value.data + (size_t)i * spy_dtype_size_bytes(dtype);
         bool real = dtype >= SPY_DTYPE_FLOAT16;
         spy_dtype wide = real                      ? SPY_DTYPE_FLOAT64
                          : dtype == SPY_DTYPE_BOOL ? SPY_DTYPE_UINT64
@@ -70991,25 +70690,14 @@ static spy_status spyi_device_pack_profile(spy_device *device, spyi_text *error)
     return SPY_OK;
 }
 
-// Makes the GPU of a device that has none: the null backend, with the limits of packs and the compiler of the backend
+// Makes the GPU of a device that has none: the offline backend, with the compiling functions of the backend
 // that the desc names.
 static spy_status spyi_device_offline(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
-    spyi_null_desc null;
-    spy_device_desc plain = *desc;
-    bool cuda = desc->backend->target == SPYI_TARGET_CUDA;
-    memset(&null, 0, sizeof null);
-    null.target = desc->backend->target;
-    null.no_log = true;
-    null.max_block_bytes = cuda ? 4096 : 128;
-    null.max_bindings = cuda ? 64 : 32;
-    null.max_uniforms = 32;
-    null.prefers_bindings = !cuda && desc->adapter_type == SPY_ADAPTER_TYPE_CPU;
-    null.bindings_from_bytes = cuda ? UINT64_MAX : (uint64_t)8 << 20;
-    plain.backend_desc = &null;
-    device->offline_backend = *spyi_null_backend();
+    device->offline_backend = *spyi_offline_backend();
     device->offline_backend.compile = desc->backend->compile;
+    device->offline_backend.mend = desc->backend->mend;
     device->backend = &device->offline_backend;
-    return device->backend->create(&device->ctx, &plain, &device->gpu, error);
+    return device->backend->create(&device->ctx, desc, &device->gpu, error);
 }
 
 // Opens the device's store, unless nothing is to be kept.

@@ -32,6 +32,8 @@ typedef struct spyi_compiler_desc {
     const char *const *include_paths;
     size_t include_path_count;
     spyi_target target;
+    // For SPYI_TARGET_CUDA, the backend's `mend`; NULL means that code is left as Slang made it.
+    spyi_mend_func mend_text;
     const spyi_embedded *embedded; // the compiler keeps this pointer and does not copy the modules
     size_t embedded_count;
     bool print; // whether print() of the module slangpy_print records; otherwise it does nothing

@@ -62,6 +62,7 @@ struct spyi_compiler {
     spyi_types *types;
     const spyi_rules *rules; // the target's layout rules
     const spyi_code_target *target;
+    spyi_mend_func mend_text;
     char *library_path;
     char **library_paths;
     size_t library_path_count;

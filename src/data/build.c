@@ -23,7 +23,7 @@ struct spyi_build {
     spyi_kernel *kernel;
     spy_status status;
     spyi_text error, log;
-    spyi_text blob;  // the compiled code, where device->keep_programs is set
+    spyi_text blob;  // the compiled code, where device->sign_call is set
     uint32_t failed; // the number of allocations that failed on the thread
     // These members are the task. `bytes` holds the profile, the desc with NULL for its pointers, and the
     // data that these point to; equal bytes mean equal kernels. Without `compiles` the code is a blob, which
@@ -206,7 +206,7 @@ static void spyi_build_make(spyi_build *b) {
         desc.code_size = blob.size;
     }
     if (b->status == SPY_OK) b->status = device->backend->load(device->gpu, &desc, &b->kernel, &b->error);
-    if (device->keep_programs) b->blob = blob;
+    if (device->sign_call) b->blob = blob;
     else spyi_text_free(&blob);
     b->failed = spyi_failed_allocations() - failed;
 }

@@ -29,6 +29,8 @@ typedef struct spyi_builds {
 
 #define SPYI_MOST_ARCHS 16
 
+struct spyi_values; // the described arguments of a call (bind/describe.h)
+
 struct spy_device {
     spyi_context ctx; // the first member, which itself begins with spyi_object
     const spy_backend *backend;
@@ -75,14 +77,15 @@ struct spy_device {
     spyi_mutex dump_lock; // guards dump_directory, which compile threads read
     char *dump_directory;
     spyi_builds builds;
-    // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
-    bool keep_programs;
+    // Recipes (plan/recipe.h): returns the signature of a call, which its plan then has; kernels keep their code
+    // in host memory, from which recipes are written. NULL where no recipes are written.
+    uint64_t (*sign_call)(const spy_function *function, const struct spyi_values *values);
     // The compute capabilities for which kernels are compiled, in order, when the device records a pack. With
     // `offline` there is no GPU, and its kernels are not loaded (device/device.c).
     uint32_t pack_archs[SPYI_MOST_ARCHS];
     uint32_t pack_arch_count;
     bool offline;
-    spy_backend offline_backend; // for an offline device: the null backend with the compiler of another
+    spy_backend offline_backend; // for an offline device: backend/offline.h with the compiler of another
                                  // backend
     char *record_path;           // the path to which the pack is written when the device is released; NULL
                                  // means that no pack is written
@@ -137,7 +140,7 @@ SPYI_FN void spyi_device_free(spy_device *device); // is the last step of the de
 // >>build.c
 // Compiles and loads a kernel on a thread of its own. `what` names it in messages. `profile` NULL means that
 // desc->code is a compiled blob, which is only loaded. `blob`, which may be NULL, receives the compiled code
-// where device->keep_programs is set, and otherwise becomes empty. Returns SPY_ERROR_INTERRUPTED or
+// where device->sign_call is set, and otherwise becomes empty. Returns SPY_ERROR_INTERRUPTED or
 // SPY_ERROR_TIMEOUT when the caller is to wait no longer; the thread then goes on. Threads: any.
 SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,

@@ -233,25 +233,6 @@ SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text 
     return p;
 }
 
-SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
-                                     spyi_text *error) {
-    spyi_text step = { NULL, 0, 0 };
-    spyi_kernel_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.label = program->label;
-    desc.code = program->code.data;
-    desc.code_size = program->code.size;
-    desc.entry = program->entry;
-    desc.iface = program->iface;
-    spyi_text_add(&step, "load %s", program->label);
-    spyi_step(&device->ctx, spyi_text_str(&step), false);
-    spy_status status = spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), kernel, NULL, error);
-    spyi_step(&device->ctx, spyi_text_str(&step), true);
-    spyi_text_free(&step);
-    if (status == SPY_OK) spyi_print_learn(device, &program->literals);
-    return status;
-}
-
 SPYI_FN void spyi_program_free(spyi_program *program) {
     if (!program) return;
     free(program->label);
