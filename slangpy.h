@@ -2521,7 +2521,8 @@ SPY_API spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
 // Adds one reference to the prepared call, which then needs one more release. Threads: any.
 SPY_API void spy_retain_prepared(spy_prepared *prepared);
 // Drops one reference; the last one frees the prepared call. Call it before the device is released. NULL is
-// ignored. Threads: any, at any time.
+// ignored. A compilation under way goes on, and plain calls with such arguments wait for it and use its kernel.
+// Threads: any, at any time.
 SPY_API void spy_release_prepared(spy_prepared *prepared);
 
 #ifdef __cplusplus
@@ -4124,6 +4125,7 @@ static const char *const spyi_slang_slangpy[] = {
     "\n"
     "\n"
     "\n"
+    "\n"
     "module slangpy;\n"
     "\n"
     "__include slangpy_memory;\n"
@@ -4552,11 +4554,11 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     NULL
 };
 
-// >>slang/slangpy_atomic.slang ------------------------------------------------------------------------------
+// >>slang/slangpy_add.slang ---------------------------------------------------------------------------------
 
-static const char *const spyi_slang_slangpy_atomic[] = {
+static const char *const spyi_slang_slangpy_add[] = {
     "\n"
-    "module slangpy_atomic;\n"
+    "module slangpy_add;\n"
     "",
     "__exported import slangpy;",
     "\n"
@@ -5011,6 +5013,84 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "\n"
     "\n"
     "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public void spyi_sum_add(uint *sum, float value)\n"
+    "{\n"
+    "    uint bits = asuint(value), exponent = (bits >> 23) & 0xff;\n"
+    "    if ((bits & 0x7fffffff) == 0) return;\n"
+    "    if (exponent > 127 + 40)\n"
+    "    {\n"
+    "\n"
+    "\n"
+    "        ((Atomic<uint> *)(sum + 3)).exchange(0x40000000);\n"
+    "        return;\n"
+    "    }\n"
+    "    uint digits = bits & 0x7fffff;\n"
+    "    if (exponent != 0) digits |= 0x800000;\n"
+    "    else exponent = 1;",
+    "    int place = int(exponent) - 127 - 23 + 80; // the bit of the sum to which the float's lowest bit is added\n"
+    "    if (place < 0)\n"
+    "    {\n"
+    "        digits = place > -25 ? digits >> uint(-place) : 0;\n"
+    "        place = 0;\n"
+    "    }\n"
+    "    uint word = uint(place) >> 5, shift = uint(place) & 31;\n"
+    "    bool minus = (bits >> 31) != 0;\n"
+    "    uint carry = 0;\n"
+    "    uint[2] parts = { digits << shift, shift == 0 ? 0 : digits >> (32 - shift) };\n"
+    "    for (uint k = word; k < 4; k++)\n"
+    "    {\n"
+    "        uint part = k - word < 2 ? parts[k - word] : 0, before = 0, next = 0;\n"
+    "\n"
+    "        uint by = part + carry;\n"
+    "        if (by < carry) next = 1;\n"
+    "        else if (by != 0)\n"
+    "        {\n"
+    "            before = ((Atomic<uint> *)(sum + k)).add(minus ? 0 - by : by);\n"
+    "            next = (minus ? before < by : before + by < before) ? 1 : 0;\n"
+    "        }\n"
+    "        carry = next;\n"
+    "        if (carry == 0 && k > word) break;\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public float spyi_sum_value(uint4 sum)\n"
+    "{\n"
+    "    bool minus = (sum.w >> 31) != 0;\n"
+    "    uint4 n = sum;\n"
+    "    if (minus)\n"
+    "    {\n"
+    "        n = ~sum;\n"
+    "        n.x += 1;\n"
+    "        if (n.x == 0)\n"
+    "        {\n"
+    "            n.y += 1;\n"
+    "            if (n.y == 0)\n"
+    "            {\n"
+    "                n.z += 1;\n"
+    "                if (n.z == 0) n.w += 1;\n"
+    "            }\n"
+    "        }\n"
+    "    }\n"
+    "    if (n.w >= 0x20000000) return asfloat(0x7fc00000u);\n"
+    "    float value = ((float(n.w) * 4294967296.0f + float(n.z)) * 4294967296.0f + float(n.y)) * exp2(-48.0f) + float(n.x) * exp2(-80.0f);\n"
+    "    return minus ? -value : value;\n"
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_atomic.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_atomic[] = {
+    "\n"
+    "module slangpy_atomic;\n"
+    "",
+    "__exported import slangpy_add;",
+    "\n"
+    "\n"
     "public struct AtomicTensor<Element : IAtomicAddable, let Rank : int>\n"
     "    : IBaseTensor<Element, Rank>, ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>\n"
     "{\n"
@@ -5023,7 +5103,7 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "\n"
     "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)\n"
     "    {\n"
-    "        _data = data;",
+    "        _data = data;\n"
     "        _offset = offset;\n"
     "        _site = 0;\n"
     "        this.shape = shape;\n"
@@ -5103,76 +5183,6 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "{\n"
     "    tensor._offset = tensor._offset + by;\n"
     "    return tensor;\n"
-    "}\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "public void spyi_sum_add(uint *sum, float value)\n"
-    "{\n"
-    "    uint bits = asuint(value), exponent = (bits >> 23) & 0xff;\n"
-    "    if ((bits & 0x7fffffff) == 0) return;\n"
-    "    if (exponent > 127 + 40)\n"
-    "    {\n"
-    "\n"
-    "\n"
-    "        ((Atomic<uint> *)(sum + 3)).exchange(0x40000000);\n"
-    "        return;\n"
-    "    }\n"
-    "    uint digits = bits & 0x7fffff;\n"
-    "    if (exponent != 0) digits |= 0x800000;\n"
-    "    else exponent = 1;\n"
-    "    int place = int(exponent) - 127 - 23 + 80; // the bit of the sum to which the float's lowest bit is added\n"
-    "    if (place < 0)\n"
-    "    {\n"
-    "        digits = place > -25 ? digits >> uint(-place) : 0;\n"
-    "        place = 0;\n"
-    "    }\n"
-    "    uint word = uint(place) >> 5, shift = uint(place) & 31;\n"
-    "    bool minus = (bits >> 31) != 0;\n"
-    "    uint carry = 0;\n"
-    "    uint[2] parts = { digits << shift, shift == 0 ? 0 : digits >> (32 - shift) };\n"
-    "    for (uint k = word; k < 4; k++)\n"
-    "    {\n"
-    "        uint part = k - word < 2 ? parts[k - word] : 0, before = 0, next = 0;\n"
-    "\n"
-    "        uint by = part + carry;\n"
-    "        if (by < carry) next = 1;\n"
-    "        else if (by != 0)\n"
-    "        {\n"
-    "            before = ((Atomic<uint> *)(sum + k)).add(minus ? 0 - by : by);\n"
-    "            next = (minus ? before < by : before + by < before) ? 1 : 0;\n"
-    "        }",
-    "        carry = next;\n"
-    "        if (carry == 0 && k > word) break;\n"
-    "    }\n"
-    "}\n"
-    "\n"
-    "\n"
-    "public float spyi_sum_value(uint4 sum)\n"
-    "{\n"
-    "    bool minus = (sum.w >> 31) != 0;\n"
-    "    uint4 n = sum;\n"
-    "    if (minus)\n"
-    "    {\n"
-    "        n = ~sum;\n"
-    "        n.x += 1;\n"
-    "        if (n.x == 0)\n"
-    "        {\n"
-    "            n.y += 1;\n"
-    "            if (n.y == 0)\n"
-    "            {\n"
-    "                n.z += 1;\n"
-    "                if (n.z == 0) n.w += 1;\n"
-    "            }\n"
-    "        }\n"
-    "    }\n"
-    "    if (n.w >= 0x20000000) return asfloat(0x7fc00000u);\n"
-    "    float value = ((float(n.w) * 4294967296.0f + float(n.z)) * 4294967296.0f + float(n.y)) * exp2(-48.0f) + float(n.x) * exp2(-80.0f);\n"
-    "    return minus ? -value : value;\n"
     "}",
     NULL
 };
@@ -6243,7 +6253,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "module slangpy_texture;\n"
     "",
     "__exported import slangpy;",
-    "import slangpy_atomic;",
+    "import slangpy_add;",
     "\n"
     "\n"
     "\n"
@@ -9564,7 +9574,7 @@ static const char *const spyi_slang_mlp[] = {
     "\n"
     "module mlp;\n"
     "",
-    "import slangpy_atomic;",
+    "import slangpy_add;",
     "__include mlp_matrix;\n"
     "__include mlp_encodings;\n"
     "__include mlp_training;\n"
@@ -11314,6 +11324,7 @@ static const char *const spyi_slang_mlp_encodings[] = {
     { "slangpy", spyi_slang_slangpy }, \
     { "slangpy_memory", spyi_slang_slangpy_memory }, \
     { "slangpy_tensor", spyi_slang_slangpy_tensor }, \
+    { "slangpy_add", spyi_slang_slangpy_add }, \
     { "slangpy_atomic", spyi_slang_slangpy_atomic }, \
     { "slangpy_call", spyi_slang_slangpy_call }, \
     { "slangpy_bounds", spyi_slang_slangpy_bounds }, \
@@ -29017,6 +29028,10 @@ SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // every unit must 
 // Returns how often this compiler opened the library: 0 or 1.
 SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler);
 
+// Lets the calls of all other threads pass this thread's: from now on it calls libslang when they have not for
+// SPYI_SL_PATIENCE_NS, or after waiting for SPYI_SL_LONGEST_PATIENCE_NS.
+SPYI_FN void spyi_compile_patiently(void);
+
 // Returns how many questions the device's pack has not answered so far; 0 without a pack.
 SPYI_FN uint32_t spyi_compiler_lacks(spyi_compiler *compiler);
 
@@ -31084,6 +31099,11 @@ SPYI_COLD_BEGIN
 // memory.
 #define SPYI_SL_STACK_BYTES ((size_t)256 << 20)
 
+// A call asks libslang dozens of questions with little between them. While it does, threads that compile ahead
+// of time wait.
+#define SPYI_SL_PATIENCE_NS 20000000u
+#define SPYI_SL_LONGEST_PATIENCE_NS 1000000000u
+
 typedef struct spyi_sl_task { // A task lies on its caller's stack.
     void (*func)(void *context);
     void *context;
@@ -31110,6 +31130,8 @@ struct spyi_sl_worker {
     spyi_sl_live *closing; // a list of sessions to close
     spyi_sl_live *opening; // a session whose modules are being loaded
     uint32_t lives;        // the number of open sessions
+    uint64_t hurried_ns;   // when a task of a thread that is not patient last ended
+    uint32_t hurried;      // the number of these threads that wait now
     jmp_buf back;          // where longjmp() leaves a task whose caller has left
 };
 
@@ -31117,6 +31139,7 @@ struct spyi_sl_worker {
 static spyi_sl_worker *spyi_sl_the_worker;
 // The worker whose thread this is; NULL on all other threads.
 static SPYI_THREAD_LOCAL spyi_sl_worker *spyi_sl_this_worker;
+static SPYI_THREAD_LOCAL bool spyi_sl_is_patient; // whether this thread's tasks wait for those of others
 
 // >>exceptions of libslang
 
@@ -31445,6 +31468,21 @@ static spyi_sl_worker *spyi_sl_worker_now(const spyi_sl_library *library, const 
     return w;
 }
 
+void spyi_compile_patiently(void) {
+    spyi_sl_is_patient = true;
+}
+
+// Waits for this thread's turn. The caller holds the lock.
+static void spyi_sl_await_turn(spyi_sl_worker *w, spyi_long_wait *wait) {
+    uint64_t now = spyi_time_ns(), until = now + SPYI_SL_LONGEST_PATIENCE_NS;
+    bool patient = spyi_sl_is_patient;
+    while (patient && now < until && !w->lost && (w->hurried || now - w->hurried_ns < SPYI_SL_PATIENCE_NS)) {
+        (void)spyi_signal_wait_ns(&w->told, &w->lock, SPYI_SL_PATIENCE_NS / 4);
+        now = spyi_time_ns();
+    }
+    while (w->task && !w->lost && !spyi_long_wait_left(wait)) spyi_long_wait_once(wait, &w->told, &w->lock);
+}
+
 spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(void *context), void *context,
                        spyi_text *error) {
     if (spyi_sl_this_worker) {
@@ -31468,10 +31506,12 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
             break;
         }
         spyi_mutex_lock(&w->lock);
-        while (w->task && !w->lost && !spyi_long_wait_left(&wait))
-            spyi_long_wait_once(&wait, &w->told, &w->lock);
+        w->hurried += !spyi_sl_is_patient;
+        spyi_sl_await_turn(w, &wait);
         bool began = !w->task && !w->lost;
         if (began) spyi_sl_hand_over(w, &task, &wait);
+        w->hurried -= !spyi_sl_is_patient;
+        if (!spyi_sl_is_patient) w->hurried_ns = spyi_time_ns();
         bool lost = w->lost, threw = began && w->threw;
         spyi_mutex_unlock(&w->lock);
         if (lost) spyi_sl_worker_lose(w);
@@ -33399,7 +33439,7 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
 SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
     for (size_t i = 0; i < compiler->embedded_count; ++i) {
         spyi_sl_module *module = NULL;
-        // These modules have AtomicTensor, for which libslang throws an exception at `t[i]` and at most forms
+        // This module has AtomicTensor, for which libslang throws an exception at `t[i]` and at most forms
         // of t.load() if the module is serialized.
         if (strcmp(compiler->embedded[i].name, "slangpy_atomic") == 0 || compiler->embedded_stored[i].data ||
             !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
@@ -33418,7 +33458,8 @@ static bool spyi_sl_copy_embedded(const spyi_compiler *compiler, spyi_sl_module 
     const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
     for (size_t i = 0; name && path && i < compiler->embedded_count; ++i) {
         const spyi_sl_stored *kept = &compiler->embedded_stored[i];
-        if (!kept->data || strcmp(kept->name, name) != 0 || strcmp(kept->path, path) != 0) continue;
+        // The path of a module that libslang has imported from the copy ends with ".slang-module".
+        if (!kept->data || strcmp(kept->name, name) != 0 || !strstr(path, SPYI_SL_EMBEDDED_FOLDER)) continue;
         stored->name = spyi_strdup(kept->name);
         stored->path = spyi_strdup(kept->path);
         stored->data = spyi_malloc(kept->size);
@@ -41807,6 +41848,7 @@ SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void 
                              size_t key_size) {
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
+        device->listener->collect(device);
         if (!spyi_is_under_way(device, work, key, key_size)) return;
         spyi_await_outside(device, module, seen);
     }
@@ -53526,7 +53568,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     bool textures = spyi_names_textures(s->bound, &samplers) || s->bound->notes_textures;
     if (textures) spyi_text_add(&out->text, "import slangpy_texture;\n\n");
     if (s->bound->notes_textures) spyi_text_add(&out->text, "import slangpy_texture_plain;\n\n");
-    // This constant, which slangpy_atomic.slang reads, says that the device has atomic additions of floats.
+    // This constant, which slangpy_add.slang reads, says that the device has atomic additions of floats.
     if ((s->bound->names_library || textures) && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (samplers > 1 && s->rules->by_address)
@@ -60410,6 +60452,7 @@ static void spyi_prepare_thread(void *user) {
     spy_prepared *p = (spy_prepared *)user;
     spyi_turns *turns = &p->object.device->ctx.turns;
     spyi_note_thread(&p->outside.thread, spyi_thread_id());
+    spyi_compile_patiently();
     p->made_status = spyi_plan_create(p->function, &p->values, &p->made, &p->made_error);
     if (p->made_status == SPY_OK) p->made_status = spyi_prepare_variants(p->made, &p->values, &p->made_error);
     spyi_atomic_store(&p->finished, 1);
@@ -60420,6 +60463,10 @@ SPYI_FN bool spyi_prepare_start(spy_prepared *p) {
     if (!p->values.items) return false;
     spyi_atomic_store(&p->finished, 0);
     spyi_outside_begin(p->object.device, &p->outside, p->function->module);
+    // Plain calls with the same key wait for the thread instead of compiling the same kernels.
+    p->outside.work = p->function;
+    p->outside.key = p->values.key;
+    p->outside.key_size = p->values.key_size;
     p->running = spyi_thread_start(&p->thread, spyi_prepare_thread, p);
     if (!p->running) spyi_outside_end(p->object.device, &p->outside);
     return p->running;
@@ -60440,12 +60487,9 @@ static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
     p->made = NULL;
     device->stats.kernels_built += made->variant_count;
     if (!known) {
-        // A plan whose types depend on sizes needs a redirect, too; spyi_plan_get() makes both at the next
-        // plain call.
-        if (made->bound.sizes) return made;
-        spyi_cache_insert(device, made);
-        device->stats.plans_built++;
-        made->references++;
+        made->references++; // the cache's reference, which it drops when it cannot take the plan
+        device->stats.plans_built += spyi_plan_insert(device, made, &p->values, size);
+        p->values.key_size = size;
         return made;
     }
     for (uint32_t i = 0; i < made->variant_count; i++) { // the cached plan gets the variants that it lacks
@@ -60576,7 +60620,9 @@ static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    if (desc && desc->async && !spyi_prepare_known(p, values) && spyi_prepare_start(p)) return SPY_OK;
+    // A device that records a pack takes note of kernels on the calling thread.
+    bool async = desc && desc->async && !spyi_is_recording(p->object.device);
+    if (async && !spyi_prepare_known(p, values) && spyi_prepare_start(p)) return SPY_OK;
     return spyi_prepare_now(p, values, error);
 }
 
@@ -60844,7 +60890,7 @@ SPYI_COLD_END
 // gradients.
 
 static const char spyi_sums_source[] =
-    "import slangpy_atomic;\n"
+    "import slangpy_add;\n"
     "void finish_sums(inout float grad, inout uint4 sum) { grad += spyi_sum_value(sum); sum = uint4(0); }\n";
 
 SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed) {
