@@ -56989,7 +56989,8 @@ struct spy_prepared {
     spy_function *function;
     spyi_plan *plan; // one reference; NULL while compiling or after a failure
     bool running;    // the thread has been started and not yet joined
-    bool queued;     // the call waits until a thread can compile it after a reload
+    bool
+        queued; // the call waits until a thread can compile it after a reload, or for a thread that makes the same plan
     spyi_thread thread;
     spyi_outside outside; // the device's record of the thread's work
     spyi_atomic finished; // set to 1 by the thread at its end
@@ -60537,11 +60538,13 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p) {
 
 SPYI_FN void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
-    if (p->queued) { // the call is needed now
+    spyi_atomic_add(&p->object.references, 1);
+    if (p->queued) // the call is needed now
+        spyi_await_work(device, p->function->module, p->function, p->values.key, p->values.key_size);
+    if (p->queued) {
         p->queued = false;
         (void)spyi_prepare_start(p);
     }
-    spyi_atomic_add(&p->object.references, 1);
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
         if (!p->running || spyi_atomic_load(&p->finished)) break;
@@ -60630,6 +60633,10 @@ static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare
     }
     // A device that records a pack takes note of kernels on the calling thread.
     bool async = desc && desc->async && !spyi_is_recording(p->object.device);
+    if (async && spyi_is_under_way(p->object.device, p->function, values->key, values->key_size)) {
+        p->queued = true; // another prepared call makes the same plan
+        return SPY_OK;
+    }
     if (async && !spyi_prepare_known(p, values) && spyi_prepare_start(p)) return SPY_OK;
     return spyi_prepare_now(p, values, error);
 }
@@ -60701,14 +60708,28 @@ static bool spyi_prepared_is_renewed(const spy_prepared *p) {
     return p->queued || (p->running && spyi_prepared_outdated(p));
 }
 
+// Takes the plan from the cache, if another call has made it.
+static bool spyi_prepared_take_known(spy_prepared *p) {
+    uint32_t size = p->values.key_size;
+    spyi_plan *known = spyi_cache_find(p->object.device, p->function, &p->values);
+    p->values.key_size = size;
+    if (!known || p->plan) return false;
+    known->references++;
+    p->plan = known;
+    p->status = SPY_OK;
+    p->generation = known->generation;
+    return true;
+}
+
 static void spyi_prepared_start_queued(spy_device *device) {
     int running = 0;
     spy_prepared *p;
     for (p = device->prepared; p; p = p->next) running += p->running;
     for (p = device->prepared; p && running < SPYI_MOST_RENEWING; p = p->next) {
-        if (!p->queued) continue;
+        if (!p->queued || spyi_is_under_way(device, p->function, p->values.key, p->values.key_size)) continue;
         p->queued = false;
-        running += spyi_prepare_start(p); // if no thread starts, the next call compiles
+        if (!spyi_prepared_take_known(p))
+            running += spyi_prepare_start(p); // if no thread starts, the next call compiles
     }
 }
 

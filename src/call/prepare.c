@@ -144,11 +144,13 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p) {
 
 SPYI_FN void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
-    if (p->queued) { // the call is needed now
+    spyi_atomic_add(&p->object.references, 1);
+    if (p->queued) // the call is needed now
+        spyi_await_work(device, p->function->module, p->function, p->values.key, p->values.key_size);
+    if (p->queued) {
         p->queued = false;
         (void)spyi_prepare_start(p);
     }
-    spyi_atomic_add(&p->object.references, 1);
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
         if (!p->running || spyi_atomic_load(&p->finished)) break;
@@ -237,6 +239,10 @@ static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare
     }
     // A device that records a pack takes note of kernels on the calling thread.
     bool async = desc && desc->async && !spyi_is_recording(p->object.device);
+    if (async && spyi_is_under_way(p->object.device, p->function, values->key, values->key_size)) {
+        p->queued = true; // another prepared call makes the same plan
+        return SPY_OK;
+    }
     if (async && !spyi_prepare_known(p, values) && spyi_prepare_start(p)) return SPY_OK;
     return spyi_prepare_now(p, values, error);
 }

@@ -764,6 +764,9 @@ static void test_prepared_ahead(void **state) {
     gate_set(&w.kernels, true);
     spy_release_prepared(spy_prepare(f, args, &async));
     spy_release_prepared(spy_prepare(g, args, &async));
+    spy_release_prepared(spy_prepare(g, args, &async));
+    spy_prepared *again = spy_prepare(f, args, &async), *later = spy_prepare(g, args, &async); // they wait for the first ones
+    assert_int_equal(spy_prepared_ready(again), SPY_ERROR_NOT_READY);
     pthread_create(&thread, NULL, call_slowly, &call);
     gate_wait_for(&w.kernels, 3);
     pthread_create(&second, NULL, call_slowly, &same);
@@ -772,8 +775,13 @@ static void test_prepared_ahead(void **state) {
     pthread_join(second, NULL);
     WORKS(call.status);
     WORKS(same.status);
+    WORKS(spy_call_prepared(later, args));
     WORKS(spy_call(f, args));
     WORKS(spy_call(g, args));
+    while (spy_prepared_ready(again) == SPY_ERROR_NOT_READY) spyi_thread_pause();
+    WORKS(spy_call_prepared(again, args));
+    spy_release_prepared(again);
+    spy_release_prepared(later);
     assert_true(spy_get_device_stats(w.device).kernels_built == built + 3);
     // Types that are chosen by a tensor's sizes: the plain call finds the prepared kernel, too.
     spy_args of_rows = SPY_ARGS(spy_arg_tensor("x", rows), spy_arg_tensor("_result", one));
