@@ -634,7 +634,7 @@ def test_explain(m):
 
 def test_prepare(load, device):
     """prepare() compiles ahead of time and runs nothing. The call then compiles nothing more, and raises what is wrong with its arguments or
-    its kernel. (Feature W1.)"""
+    its kernel."""
     m = load("""
 float twice(float x) { return 2 * x; }
 float halved(float x) { return x / 2; }

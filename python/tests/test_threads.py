@@ -547,7 +547,7 @@ def test_scalars_make_only_their_result(m):
 
 
 def test_exit_while_preparing():
-    """A process may end while kernels compile ahead of time, with and without its device closed. (Feature W1.)"""
+    """A process may end while kernels compile ahead of time, with and without its device closed."""
     script = """
         import slangpy as spy
         d = spy.create_device()
