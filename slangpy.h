@@ -15079,7 +15079,7 @@ struct spyi_backend {
     // Kernels are made in two steps. compile makes of desc->code a blob that can leave the process, for any
     // device with this profile: SPIR-V words, PTX that ends with a NUL, or a cubin. It appends to `blob`.
     // `compiler` is the path of the compiling library; NULL means the library that is found. `ctx` is for the
-    // log, and may be NULL.
+    // log, and may be NULL. With `desc` NULL it only opens the compiler.
     spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                           const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
     // Makes a kernel of a blob, which is desc->code. When destroy_kernel is called, no work uses the kernel
@@ -19301,6 +19301,9 @@ typedef struct spyi_builds {
     spyi_signal changed; // a build is done
     spyi_build *left;    // the list of these builds
     bool released;       // the device has been released, so the last build that ends frees it
+    spyi_atomic opening; // 1 from the first spyi_builds_open_compiler() on
+    spyi_thread opener;  // opens the driver's compiler
+    bool opener_started;
 } spyi_builds;
 
 #define SPYI_MOST_ARCHS 16
@@ -19319,13 +19322,13 @@ struct spy_device {
     struct spyi_print_buffer *printer; // the buffer of data/gpu_print.h; NULL means that desc.enable_print is
                                        // off
     struct spyi_bounds *bounds; // the record of data/bounds.h; NULL means that desc.check_bounds is off
-    uint32_t launch_graphs;            // the number of launch graphs that plans keep
-    bool barrier_owed; // the next work needs a barrier, because earlier work failed or was untracked
-    uint64_t epoch;                    // the number of the current hazard epoch, from 1 (hazards.c)
-    spyi_transition *transitions;      // transitions that come before the last work
+    uint32_t launch_graphs;     // the number of launch graphs that plans keep
+    bool barrier_owed;          // the next work needs a barrier, because earlier work failed or was untracked
+    uint64_t epoch;             // the number of the current hazard epoch, from 1 (hazards.c)
+    spyi_transition *transitions; // transitions that come before the last work
     uint32_t transition_count, transition_capacity;
-    size_t texture_parts;      // parts of all textures; transitions have room for as many
-    uint64_t last_submit;      // the batch of the last work whose uses were noted
+    size_t texture_parts;     // parts of all textures; transitions have room for as many
+    uint64_t last_submit;     // the batch of the last work whose uses were noted
     uint64_t untracked_epoch; // the epoch of the last work that may have written anywhere; 0 means that there
                               // was none
     uint64_t untracked_submit; // the batch of the last untracked work, for which reading back waits
@@ -19336,7 +19339,7 @@ struct spy_device {
     struct spyi_sampler_object *sampler_objects;
     struct spyi_texture_image *waiting_images; // images without references whose work may not have finished
     uint64_t image_bytes;                      // device memory of all images
-    struct spyi_texture_image *listed_images; // images with handles
+    struct spyi_texture_image *listed_images;  // images with handles
     uint32_t listed_count;
     uint64_t last_texture_serial;
 #define SPYI_MOST_SUMMED 64               // as many as one call can have leaves
@@ -19380,7 +19383,7 @@ struct spy_device {
     struct spy_prepared *prepared;             // belongs to src/call
     struct spy_raster *rasters;
     spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL if not loaded yet
-    struct spyi_pipeline *waiting_pipelines;     // pipelines without references whose work may not have finished
+    struct spyi_pipeline *waiting_pipelines; // pipelines without references whose work may not have finished
     void (*free_pipelines)(spy_device *device);  // frees pipelines whose work has finished
     struct spy_fusion *fusions;                  // belongs to src/fuse
     const struct spyi_fused_table *fused_table;  // functions for calls of functions that end in a reduction
@@ -19419,6 +19422,9 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
                                      const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
                                      spyi_text *blob, spyi_text *error);
 SPYI_FN void spyi_builds_init(spy_device *device);
+// Opens the driver's compiler on a thread, once, so that it is ready when libslang has made a kernel's text.
+// Threads: any.
+SPYI_FN void spyi_builds_open_compiler(spy_device *device);
 // Called when the device is released and nobody waits for a build. Returns false when a build is not done:
 // its thread then calls spyi_device_free() at its end.
 SPYI_FN bool spyi_builds_release(spy_device *device);
@@ -27691,6 +27697,21 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
     return status;
 }
 
+static void spyi_builds_opener(void *user) {
+    spy_device *device = (spy_device *)user;
+    spyi_text ignored = { NULL, 0, 0 }; // a build tells the error
+    (void)device->backend->compile(NULL, device->base->compiler, NULL, NULL, NULL, &ignored);
+    spyi_text_free(&ignored);
+}
+
+SPYI_FN void spyi_builds_open_compiler(spy_device *device) {
+    spyi_builds *builds = &device->builds;
+    if (device->backend->compile == spyi_compile_as_is || !spyi_atomic_swap_if(&builds->opening, 0, 1))
+        return;
+    builds->opener_started =
+        spyi_thread_start_deep(&builds->opener, spyi_builds_opener, device, SPYI_BUILD_STACK_BYTES);
+}
+
 // >>the device's end
 
 SPYI_FN void spyi_builds_init(spy_device *device) {
@@ -27723,6 +27744,7 @@ SPYI_FN bool spyi_builds_release(spy_device *device) {
 
 SPYI_FN void spyi_builds_free(spy_device *device) {
     spyi_builds *builds = &device->builds;
+    if (builds->opener_started) spyi_thread_join(&builds->opener);
     while (builds->left) {
         spyi_build *b = builds->left;
         builds->left = b->next;
@@ -55683,6 +55705,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_conformances conformances;
+        // A process that has opened libslang finds not all in its cache, and so will need the driver's compiler.
+        if (spyi_compiler_loads(device->compiler)) spyi_builds_open_compiler(device);
         conformances.items = plan->bound.options.conformances;
         conformances.count = plan->bound.options.conformance_count;
         if (plan->bound.shader)

@@ -812,6 +812,40 @@ static void test_prepared_ahead(void **state) {
     world_close(&w);
 }
 
+// The driver's compiler is opened on a thread, once, while libslang works on the first kernel; the release of the device waits for it.
+static struct {
+    spyi_atomic opened, done;
+    pthread_t owner;
+} opening;
+
+static spy_status open_or_compile(spyi_context *ctx, const char *compiler, const spyi_profile *profile, const spyi_kernel_desc *desc,
+                                  spyi_text *blob, spyi_text *error) {
+    if (desc) return spyi_compile_as_is(ctx, compiler, profile, desc, blob, error);
+    spyi_atomic_add(&opening.opened, pthread_equal(opening.owner, pthread_self()) ? 100 : 1);
+    nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+    spyi_text_add(error, "no such compiler");
+    spyi_atomic_add(&opening.done, 1);
+    return SPY_ERROR_NO_COMPILER;
+}
+
+static void test_compiler_opened_ahead(void **state) {
+    static world w;
+    (void)state;
+    spy_backend backend = *spyi_null_backend();
+    opening.owner = pthread_self();
+    world_open(&w);
+    backend.compile = open_or_compile;
+    w.device->backend = &backend;
+    spy_module *m = world_source(&w, "float f(float x) { return x + 1; } float g(float x) { return x + 2; }\n");
+    spy_tensor *x = world_tensor(&w, 16), *y = world_tensor(&w, 16);
+    assert_int_equal(spyi_atomic_load(&opening.opened), 0);
+    WORKS(spy_call(spy_find_function(m, "f"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y))));
+    WORKS(spy_call(spy_find_function(m, "g"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y))));
+    world_close(&w);
+    assert_int_equal(spyi_atomic_load(&opening.opened), 1);
+    assert_int_equal(spyi_atomic_load(&opening.done), 1);
+}
+
 // A call that leaves the device to compile finds its launch used by another one when it comes back. What that one left to be
 // repeated is not of the launch's shapes any more.
 static void test_launch_taken(void **state) {
@@ -1135,6 +1169,7 @@ int main(void) {
         cmocka_unit_test(test_copied_tensor),
         cmocka_unit_test(test_loader),
         cmocka_unit_test(test_prepared_ahead),
+        cmocka_unit_test(test_compiler_opened_ahead),
         cmocka_unit_test(test_launch_taken),
         cmocka_unit_test(test_recorded_plan),
         cmocka_unit_test(test_reload_in_background),
