@@ -707,7 +707,9 @@
 // choose the variant that is compiled first.
 //
 // With desc.async a thread compiles, and spy_prepared_ready says when it is done. SPY_ERROR_NOT_READY is an
-// answer there, and is not kept as an error.
+// answer there, and is not kept as an error. A plain call with such arguments waits for the thread and uses
+// what it made. So a program that will need several kernels may prepare them all, and release the prepared
+// calls at once: the driver's compiler works on them at the same time.
 //
 // desc.options are those of chapter 19. They are copied, and all calls get them, with the values of globals
 // that they had. Globals that change from call to call are set by the options' write_globals hook, or are
@@ -2521,7 +2523,8 @@ SPY_API spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
 // Adds one reference to the prepared call, which then needs one more release. Threads: any.
 SPY_API void spy_retain_prepared(spy_prepared *prepared);
 // Drops one reference; the last one frees the prepared call. Call it before the device is released. NULL is
-// ignored. Threads: any, at any time.
+// ignored. A compilation under way goes on, and plain calls with such arguments wait for it and use its kernel.
+// Threads: any, at any time.
 SPY_API void spy_release_prepared(spy_prepared *prepared);
 
 #ifdef __cplusplus
@@ -4124,6 +4127,7 @@ static const char *const spyi_slang_slangpy[] = {
     "\n"
     "\n"
     "\n"
+    "\n"
     "module slangpy;\n"
     "\n"
     "__include slangpy_memory;\n"
@@ -4552,11 +4556,11 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     NULL
 };
 
-// >>slang/slangpy_atomic.slang ------------------------------------------------------------------------------
+// >>slang/slangpy_add.slang ---------------------------------------------------------------------------------
 
-static const char *const spyi_slang_slangpy_atomic[] = {
+static const char *const spyi_slang_slangpy_add[] = {
     "\n"
-    "module slangpy_atomic;\n"
+    "module slangpy_add;\n"
     "",
     "__exported import slangpy;",
     "\n"
@@ -5011,6 +5015,84 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "\n"
     "\n"
     "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public void spyi_sum_add(uint *sum, float value)\n"
+    "{\n"
+    "    uint bits = asuint(value), exponent = (bits >> 23) & 0xff;\n"
+    "    if ((bits & 0x7fffffff) == 0) return;\n"
+    "    if (exponent > 127 + 40)\n"
+    "    {\n"
+    "\n"
+    "\n"
+    "        ((Atomic<uint> *)(sum + 3)).exchange(0x40000000);\n"
+    "        return;\n"
+    "    }\n"
+    "    uint digits = bits & 0x7fffff;\n"
+    "    if (exponent != 0) digits |= 0x800000;\n"
+    "    else exponent = 1;",
+    "    int place = int(exponent) - 127 - 23 + 80; // the bit of the sum to which the float's lowest bit is added\n"
+    "    if (place < 0)\n"
+    "    {\n"
+    "        digits = place > -25 ? digits >> uint(-place) : 0;\n"
+    "        place = 0;\n"
+    "    }\n"
+    "    uint word = uint(place) >> 5, shift = uint(place) & 31;\n"
+    "    bool minus = (bits >> 31) != 0;\n"
+    "    uint carry = 0;\n"
+    "    uint[2] parts = { digits << shift, shift == 0 ? 0 : digits >> (32 - shift) };\n"
+    "    for (uint k = word; k < 4; k++)\n"
+    "    {\n"
+    "        uint part = k - word < 2 ? parts[k - word] : 0, before = 0, next = 0;\n"
+    "\n"
+    "        uint by = part + carry;\n"
+    "        if (by < carry) next = 1;\n"
+    "        else if (by != 0)\n"
+    "        {\n"
+    "            before = ((Atomic<uint> *)(sum + k)).add(minus ? 0 - by : by);\n"
+    "            next = (minus ? before < by : before + by < before) ? 1 : 0;\n"
+    "        }\n"
+    "        carry = next;\n"
+    "        if (carry == 0 && k > word) break;\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public float spyi_sum_value(uint4 sum)\n"
+    "{\n"
+    "    bool minus = (sum.w >> 31) != 0;\n"
+    "    uint4 n = sum;\n"
+    "    if (minus)\n"
+    "    {\n"
+    "        n = ~sum;\n"
+    "        n.x += 1;\n"
+    "        if (n.x == 0)\n"
+    "        {\n"
+    "            n.y += 1;\n"
+    "            if (n.y == 0)\n"
+    "            {\n"
+    "                n.z += 1;\n"
+    "                if (n.z == 0) n.w += 1;\n"
+    "            }\n"
+    "        }\n"
+    "    }\n"
+    "    if (n.w >= 0x20000000) return asfloat(0x7fc00000u);\n"
+    "    float value = ((float(n.w) * 4294967296.0f + float(n.z)) * 4294967296.0f + float(n.y)) * exp2(-48.0f) + float(n.x) * exp2(-80.0f);\n"
+    "    return minus ? -value : value;\n"
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_atomic.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_atomic[] = {
+    "\n"
+    "module slangpy_atomic;\n"
+    "",
+    "__exported import slangpy_add;",
+    "\n"
+    "\n"
     "public struct AtomicTensor<Element : IAtomicAddable, let Rank : int>\n"
     "    : IBaseTensor<Element, Rank>, ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>\n"
     "{\n"
@@ -5023,7 +5105,7 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "\n"
     "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)\n"
     "    {\n"
-    "        _data = data;",
+    "        _data = data;\n"
     "        _offset = offset;\n"
     "        _site = 0;\n"
     "        this.shape = shape;\n"
@@ -5103,76 +5185,6 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "{\n"
     "    tensor._offset = tensor._offset + by;\n"
     "    return tensor;\n"
-    "}\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "public void spyi_sum_add(uint *sum, float value)\n"
-    "{\n"
-    "    uint bits = asuint(value), exponent = (bits >> 23) & 0xff;\n"
-    "    if ((bits & 0x7fffffff) == 0) return;\n"
-    "    if (exponent > 127 + 40)\n"
-    "    {\n"
-    "\n"
-    "\n"
-    "        ((Atomic<uint> *)(sum + 3)).exchange(0x40000000);\n"
-    "        return;\n"
-    "    }\n"
-    "    uint digits = bits & 0x7fffff;\n"
-    "    if (exponent != 0) digits |= 0x800000;\n"
-    "    else exponent = 1;\n"
-    "    int place = int(exponent) - 127 - 23 + 80; // the bit of the sum to which the float's lowest bit is added\n"
-    "    if (place < 0)\n"
-    "    {\n"
-    "        digits = place > -25 ? digits >> uint(-place) : 0;\n"
-    "        place = 0;\n"
-    "    }\n"
-    "    uint word = uint(place) >> 5, shift = uint(place) & 31;\n"
-    "    bool minus = (bits >> 31) != 0;\n"
-    "    uint carry = 0;\n"
-    "    uint[2] parts = { digits << shift, shift == 0 ? 0 : digits >> (32 - shift) };\n"
-    "    for (uint k = word; k < 4; k++)\n"
-    "    {\n"
-    "        uint part = k - word < 2 ? parts[k - word] : 0, before = 0, next = 0;\n"
-    "\n"
-    "        uint by = part + carry;\n"
-    "        if (by < carry) next = 1;\n"
-    "        else if (by != 0)\n"
-    "        {\n"
-    "            before = ((Atomic<uint> *)(sum + k)).add(minus ? 0 - by : by);\n"
-    "            next = (minus ? before < by : before + by < before) ? 1 : 0;\n"
-    "        }",
-    "        carry = next;\n"
-    "        if (carry == 0 && k > word) break;\n"
-    "    }\n"
-    "}\n"
-    "\n"
-    "\n"
-    "public float spyi_sum_value(uint4 sum)\n"
-    "{\n"
-    "    bool minus = (sum.w >> 31) != 0;\n"
-    "    uint4 n = sum;\n"
-    "    if (minus)\n"
-    "    {\n"
-    "        n = ~sum;\n"
-    "        n.x += 1;\n"
-    "        if (n.x == 0)\n"
-    "        {\n"
-    "            n.y += 1;\n"
-    "            if (n.y == 0)\n"
-    "            {\n"
-    "                n.z += 1;\n"
-    "                if (n.z == 0) n.w += 1;\n"
-    "            }\n"
-    "        }\n"
-    "    }\n"
-    "    if (n.w >= 0x20000000) return asfloat(0x7fc00000u);\n"
-    "    float value = ((float(n.w) * 4294967296.0f + float(n.z)) * 4294967296.0f + float(n.y)) * exp2(-48.0f) + float(n.x) * exp2(-80.0f);\n"
-    "    return minus ? -value : value;\n"
     "}",
     NULL
 };
@@ -6243,7 +6255,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "module slangpy_texture;\n"
     "",
     "__exported import slangpy;",
-    "import slangpy_atomic;",
+    "import slangpy_add;",
     "\n"
     "\n"
     "\n"
@@ -9564,7 +9576,7 @@ static const char *const spyi_slang_mlp[] = {
     "\n"
     "module mlp;\n"
     "",
-    "import slangpy_atomic;",
+    "import slangpy_add;",
     "__include mlp_matrix;\n"
     "__include mlp_encodings;\n"
     "__include mlp_training;\n"
@@ -9819,19 +9831,21 @@ static const char *const spyi_slang_mlp[] = {
     "        {\n"
     "            int tiles = spyi_warp_opaque(Width / 8);\n"
     "            [loop]\n"
-    "            for (int from = 0; from < tiles; from = from + Tiles) hidden_tiles<IsFirst, K, Activates>(w, from, sums, a, b);\n"
+    "            for (int from = 0; from < tiles; from = from + Tiles)\n"
+    "                hidden_tiles<1, IsFirst, K, Activates>(w, from, sums, a, b);\n"
     "        }\n"
     "        else\n"
     "        {\n"
     "            [ForceUnroll]\n"
-    "            for (int from = 0; from < Width / 8; from = from + Tiles) hidden_tiles<IsFirst, K, Activates>(w, from, sums, a, b);\n"
+    "            for (int from = 0; from < Width / 8; from = from + Tiles)\n"
+    "                hidden_tiles<0, IsFirst, K, Activates>(w, from, sums, a, b);\n"
     "        }\n"
     "    }\n"
-    "    static void hidden_tiles<let IsFirst : int, let K : int, let Activates : int>(\n"
+    "    static void hidden_tiles<let Loops : int, let IsFirst : int, let K : int, let Activates : int>(\n"
     "        T *w, int from, inout float sums[Tiles * 8], inout uint a[Words], inout uint b[Words])\n"
     "    {\n"
-    "        spyi_warp_begin(Bias, Width, Tiles, w + K * Width, from, sums);\n"
-    "        spyi_warp_multiply(IsFirst, K, Width, Tiles, w, from, a, sums);",
+    "        spyi_warp_begin(Bias, Width, Tiles, w + K * Width, from, sums);",
+    "        spyi_warp_multiply(Loops, IsFirst, K, Width, Tiles, w, from, a, sums);\n"
     "        if (Activates != 0) activate_tiles(sums);\n"
     "        spyi_warp_keep(HiddenWords, Tiles, sums, b);\n"
     "    }\n"
@@ -9947,9 +9961,9 @@ static const char *const spyi_slang_mlp[] = {
     "        spyi_warp_gather(1, Outputs, dy, d);\n"
     "        if (Depth == 0)\n"
     "        {\n"
-    "            if (adds) spyi_warp_weigh(spyi_mlp_rooms, Bias, First, 1, Inputs, Outputs, g, room, h, d, by);\n"
+    "            if (adds) spyi_warp_weigh(spyi_mlp_rooms, Bias, First, 1, Inputs, Outputs, g, room, h, d, by);",
     "            spyi_warp_back_inputs(1, Inputs, Outputs, w, d, by, dx);\n"
-    "        }",
+    "        }\n"
     "        if (Depth > 0)\n"
     "        {\n"
     "            g = g + (Inputs + Bias) * Width + (Depth - 1) * (Width + Bias) * Width;\n"
@@ -10049,12 +10063,12 @@ static const char *const spyi_slang_mlp[] = {
     "            words[i] =\n"
     "                spyi_warp_pack(two[s] * Activation.slope(spyi_warp_half(v, 0)), two[s + 1] * Activation.slope(spyi_warp_half(v, 1)));\n"
     "        }\n"
-    "        spyi_warp_push(HiddenWords, 8, words, d);\n"
+    "        spyi_warp_push(HiddenWords, 8, words, d);",
     "    }\n"
     "\n"
     "\n"
     "    float[Outputs] run_apart(float x[Inputs])\n"
-    "    {",
+    "    {\n"
     "        float[Most] h, z;\n"
     "        float[Outputs] y;\n"
     "        T *w = weights._data;\n"
@@ -10156,8 +10170,8 @@ static const char *const spyi_slang_mlp[] = {
     "        {\n"
     "            int inputs = l == 0 ? Inputs : Width;\n"
     "            int outputs = l == Depth ? Outputs : Width;\n"
-    "            if (l > 0) activate(z, (l - 1) * Most, h);\n"
-    "            layer(at, inputs, outputs, h, z, l * Most);",
+    "            if (l > 0) activate(z, (l - 1) * Most, h);",
+    "            layer(at, inputs, outputs, h, z, l * Most);\n"
     "            at = at + (inputs + Bias) * outputs;\n"
     "        }\n"
     "        [loop]\n"
@@ -10542,25 +10556,31 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "        for (int k = 0; k < 8; k += 2) sums[i * 8 + k] = BIAS ? lo.one(i) : 0.f, sums[i * 8 + k + 1] = BIAS ? hi.one(i) : 0.f;\n"
     "}\n"
     "\n"
-    "template<int FIRST, int K, int N, int P, class T> MLPW_D void multiply(const T *w, int from, const u32 *a, float *sums) {",
+    "\n"
+    "template<int LOOPS, int FIRST, int K, int N, int P, class T> MLPW_D void multiply(const T *w, int from, u32 *a, float *sums) {",
+    "    constexpr int ALL = (K + 15) / 16, STEP = !LOOPS ? ALL : ALL % 2 ? 1 : 2;\n"
     "    const int g = lane() / 4, t = lane() % 4, far = FIRST ? 8 : 1, next = FIRST ? 1 : K / 8;\n"
     "    w += g * (N / 8) + from;\n"
+    "#pragma unroll 1\n"
+    "    for (int begin = 0; begin < ALL; begin += STEP) {\n"
     "#pragma unroll\n"
-    "    for (int f = 0; f < (K + 15) / 16; f++) {\n"
-    "        const int k = FIRST ? f * 16 + t * 2 : t * 2 * (K / 8) + f * 2;\n"
-    "        Piece<T, N / 8, P> r[4];\n"
+    "        for (int f = 0; f < STEP; f++) {\n"
+    "            const int k = FIRST ? (begin + f) * 16 + t * 2 : t * 2 * (K / 8) + (begin + f) * 2;\n"
+    "            Piece<T, N / 8, P> r[4];\n"
     "#pragma unroll\n"
-    "        for (int i = 0; i < 4; i++) {\n"
-    "            const int row = k + i % 2 * next + i / 2 * far;\n"
-    "            if (!FIRST || K % 16 == 0 || row < K) r[i].load(w + row * N);\n"
-    "            else r[i].clear();\n"
+    "            for (int i = 0; i < 4; i++) {\n"
+    "                const int row = k + i % 2 * next + i / 2 * far;\n"
+    "                if (!FIRST || K % 16 == 0 || row < K) r[i].load(w + row * N);\n"
+    "                else r[i].clear();\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < P; i++) {\n"
+    "                const u32 b0 = r[0].with(r[1], i), b1 = r[2].with(r[3], i);\n"
+    "                mma(sums + i * 8, a + f * 8, b0, b1);\n"
+    "                mma(sums + i * 8 + 4, a + f * 8 + 4, b0, b1);\n"
+    "            }\n"
     "        }\n"
-    "#pragma unroll\n"
-    "        for (int i = 0; i < P; i++) {\n"
-    "            const u32 b0 = r[0].with(r[1], i), b1 = r[2].with(r[3], i);\n"
-    "            mma(sums + i * 8, a + f * 8, b0, b1);\n"
-    "            mma(sums + i * 8 + 4, a + f * 8 + 4, b0, b1);\n"
-    "        }\n"
+    "        if constexpr (STEP < ALL) rotate<ALL * 8, STEP * 8>(a);\n"
     "    }\n"
     "}\n"
     "\n"
@@ -10633,12 +10653,12 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "enum { ROOMS = 128, LOCKS = 32 };\n"
     "MLPW_D void open_rooms(int words) {\n"
     "    if (opens())\n"
-    "        for (int i = group_thread(); i < words / 4; i += group_threads()) ((uint4 *)spy_mlp_room)[i] = uint4{0, 0, 0, 0};\n"
+    "        for (int i = group_thread(); i < words / 4; i += group_threads()) ((uint4 *)spy_mlp_room)[i] = uint4{0, 0, 0, 0};",
     "    group_sync();\n"
     "    if (group_thread() == 0) spy_mlp_room[0] = words;\n"
     "}\n"
     "MLPW_D void open_room(const void *gradient, int network, int number, int first) {\n"
-    "    u32 *r = spy_mlp_room + number * 4 + 4;",
+    "    u32 *r = spy_mlp_room + number * 4 + 4;\n"
     "    if (group_thread() == 0) spy_mlp_room[1] = number + 1, r[0] = (u32)(u64)gradient, r[1] = (u32)((u64)gradient >> 32), r[2] = first, r[3] = network;\n"
     "}\n"
     "\n"
@@ -10718,10 +10738,10 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "template<int LAST, int N> struct TilesOf { enum { ALL = (N + 7) / 8, P = LAST ? 1 : ALL % 8 == 0 ? 8 : ALL % 6 == 0 ? 6 : ALL % 4 == 0 ? 4 : 2 }; };\n"
     "\n"
     "template<int BIAS, int FIRST, int LAST, int K, int N, class T> MLPW_D void pour(T *to, int first) {\n"
-    "    constexpr int P = TilesOf<LAST, N>::P, COLUMNS = TilesOf<LAST, N>::ALL / P, PARTS = ((K + 15) / 16 + BIAS) * COLUMNS;\n"
+    "    constexpr int P = TilesOf<LAST, N>::P, COLUMNS = TilesOf<LAST, N>::ALL / P, PARTS = ((K + 15) / 16 + BIAS) * COLUMNS;",
     "    if (!closes() || !to || (u64)to % 16 || !fits_room(first, RoomOf<BIAS, K, N>::WORDS)) return;\n"
     "#pragma unroll 1\n"
-    "    for (int i = group_thread() / 32; i < PARTS; i += group_threads() / 32) {",
+    "    for (int i = group_thread() / 32; i < PARTS; i += group_threads() / 32) {\n"
     "        const int q = (i + group_number()) % PARTS; // groups begin in different places of the gradient\n"
     "        const float4 *from = (const float4 *)(spy_mlp_room + first + q * P * 128) + lane();\n"
     "        float s[P * 4];\n"
@@ -10804,11 +10824,11 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "\n"
     "template<int LAST, int K, int N, class T> MLPW_D void back_inputs(const T *w, const u32 *d, float by, float *dx) {\n"
     "#pragma unroll (K * N > 2048 ? 1 : 16)\n"
-    "    for (int i = 0; i < (K + 7) / 8; i++) {\n"
+    "    for (int i = 0; i < (K + 7) / 8; i++) {",
     "        float s[8] = {0, 0, 0, 0, 0, 0, 0, 0};\n"
     "        const int row = i * 8 + lane() / 4;\n"
     "        back<LAST, N>(w, row, K % 8 == 0 || row < K, d, s);\n"
-    "#pragma unroll",
+    "#pragma unroll\n"
     "        for (int e = 0; e < 2; e++) {\n"
     "            u32 v[4] = {bits(s[e]), bits(s[e + 2]), bits(s[e + 4]), bits(s[e + 6])};\n"
     "            turn(v);\n"
@@ -10896,9 +10916,9 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "internal bool spyi_warp_together<T>(T *weights, T *gradients) { __intrinsic_asm \"spy_mlp_warp::together($0, $1)\"; }\n"
     "internal void spyi_warp_gather<let I : int, let A : int>(int first, int i, inout float x[I], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::gather<$0, $1>((float *)($2), (unsigned *)($3))\"; }\n"
     "internal void spyi_warp_begin<T, let S : int>(int bias, int n, int p, T *b, int from, inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::begin<$0, $1, $2>($3, $4, (float *)($5))\"; }\n"
-    "internal void spyi_warp_multiply<T, let A : int, let S : int>(int first, int k, int n, int p, T *w, int from, inout uint a[A], inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::multiply<$0, $1, $2, $3>($4, $5, (unsigned *)($6), (float *)($7))\"; }\n"
-    "internal void spyi_warp_keep<let A : int, let S : int>(int all, int p, inout float sums[S], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::keep<$0, $1>((float *)($2), (unsigned *)($3))\"; }\n"
-    "internal void spyi_warp_push<let A : int, let V : int>(int all, int many, inout uint v[V], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::push<$0, $1>((unsigned *)($2), (unsigned *)($3))\"; }",
+    "internal void spyi_warp_multiply<T, let A : int, let S : int>(int loops, int first, int k, int n, int p, T *w, int from, inout uint a[A], inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::multiply<$0, $1, $2, $3, $4>($5, $6, (unsigned *)($7), (float *)($8))\"; }\n"
+    "internal void spyi_warp_keep<let A : int, let S : int>(int all, int p, inout float sums[S], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::keep<$0, $1>((float *)($2), (unsigned *)($3))\"; }",
+    "internal void spyi_warp_push<let A : int, let V : int>(int all, int many, inout uint v[V], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::push<$0, $1>((unsigned *)($2), (unsigned *)($3))\"; }\n"
     "internal void spyi_warp_finish<T, let A : int, let O : int>(int bias, int first, int k, int o, T *w, inout uint a[A], inout float y[O]) { __intrinsic_asm \"spy_mlp_warp::finish<$0, $1, $2, $3>($4, (unsigned *)($5), (float *)($6))\"; }\n"
     "internal float spyi_warp_half(uint word, int which) { __intrinsic_asm \"spy_mlp_warp::widen((unsigned short)(($0) >> ($1) * 16))\"; }\n"
     "internal uint spyi_warp_pack(float low, float high) { __intrinsic_asm \"spy_mlp_warp::pack($0, $1)\"; }\n"
@@ -11314,6 +11334,7 @@ static const char *const spyi_slang_mlp_encodings[] = {
     { "slangpy", spyi_slang_slangpy }, \
     { "slangpy_memory", spyi_slang_slangpy_memory }, \
     { "slangpy_tensor", spyi_slang_slangpy_tensor }, \
+    { "slangpy_add", spyi_slang_slangpy_add }, \
     { "slangpy_atomic", spyi_slang_slangpy_atomic }, \
     { "slangpy_call", spyi_slang_slangpy_call }, \
     { "slangpy_bounds", spyi_slang_slangpy_bounds }, \
@@ -15036,7 +15057,7 @@ struct spyi_backend {
     // Kernels are made in two steps. compile makes of desc->code a blob that can leave the process, for any
     // device with this profile: SPIR-V words, PTX that ends with a NUL, or a cubin. It appends to `blob`.
     // `compiler` is the path of the compiling library; NULL means the library that is found. `ctx` is for the
-    // log, and may be NULL.
+    // log, and may be NULL. With `desc` NULL it only opens the compiler.
     spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                           const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
     spyi_mend_func mend; // NULL in backends of other targets: the compiler itself repairs SPIR-V
@@ -19640,6 +19661,9 @@ typedef struct spyi_builds {
     spyi_signal changed; // a build is done
     spyi_build *left;    // the list of these builds
     bool released;       // the device has been released, so the last build that ends frees it
+    spyi_atomic opening; // 1 from the first spyi_builds_open_compiler() on
+    spyi_thread opener;  // opens the driver's compiler
+    bool opener_started;
 } spyi_builds;
 
 #define SPYI_MOST_ARCHS 16
@@ -19660,13 +19684,13 @@ struct spy_device {
     struct spyi_print_buffer *printer; // the buffer of data/gpu_print.h; NULL means that desc.enable_print is
                                        // off
     struct spyi_bounds *bounds; // the record of data/bounds.h; NULL means that desc.check_bounds is off
-    uint32_t launch_graphs;            // the number of launch graphs that plans keep
-    bool barrier_owed; // the next work needs a barrier, because earlier work failed or was untracked
-    uint64_t epoch;                    // the number of the current hazard epoch, from 1 (hazards.c)
-    spyi_transition *transitions;      // transitions that come before the last work
+    uint32_t launch_graphs;     // the number of launch graphs that plans keep
+    bool barrier_owed;          // the next work needs a barrier, because earlier work failed or was untracked
+    uint64_t epoch;             // the number of the current hazard epoch, from 1 (hazards.c)
+    spyi_transition *transitions; // transitions that come before the last work
     uint32_t transition_count, transition_capacity;
-    size_t texture_parts;      // parts of all textures; transitions have room for as many
-    uint64_t last_submit;      // the batch of the last work whose uses were noted
+    size_t texture_parts;     // parts of all textures; transitions have room for as many
+    uint64_t last_submit;     // the batch of the last work whose uses were noted
     uint64_t untracked_epoch; // the epoch of the last work that may have written anywhere; 0 means that there
                               // was none
     uint64_t untracked_submit; // the batch of the last untracked work, for which reading back waits
@@ -19677,7 +19701,7 @@ struct spy_device {
     struct spyi_sampler_object *sampler_objects;
     struct spyi_texture_image *waiting_images; // images without references whose work may not have finished
     uint64_t image_bytes;                      // device memory of all images
-    struct spyi_texture_image *listed_images; // images with handles
+    struct spyi_texture_image *listed_images;  // images with handles
     uint32_t listed_count;
     uint64_t last_texture_serial;
 #define SPYI_MOST_SUMMED 64               // as many as one call can have leaves
@@ -19722,7 +19746,7 @@ struct spy_device {
     struct spy_prepared *prepared;             // belongs to src/call
     struct spy_raster *rasters;
     spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL if not loaded yet
-    struct spyi_pipeline *waiting_pipelines;     // pipelines without references whose work may not have finished
+    struct spyi_pipeline *waiting_pipelines; // pipelines without references whose work may not have finished
     void (*free_pipelines)(spy_device *device);  // frees pipelines whose work has finished
     struct spy_fusion *fusions;                  // belongs to src/fuse
     const struct spyi_fused_table *fused_table;  // functions for calls of functions that end in a reduction
@@ -19761,6 +19785,9 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
                                      const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
                                      spyi_text *blob, spyi_text *error);
 SPYI_FN void spyi_builds_init(spy_device *device);
+// Opens the driver's compiler on a thread, once, so that it is ready when libslang has made a kernel's text.
+// Threads: any.
+SPYI_FN void spyi_builds_open_compiler(spy_device *device);
 // Called when the device is released and nobody waits for a build. Returns false when a build is not done:
 // its thread then calls spyi_device_free() at its end.
 SPYI_FN bool spyi_builds_release(spy_device *device);
@@ -28010,6 +28037,21 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
     return status;
 }
 
+static void spyi_builds_opener(void *user) {
+    spy_device *device = (spy_device *)user;
+    spyi_text ignored = { NULL, 0, 0 }; // a build tells the error
+    (void)device->backend->compile(NULL, device->base->compiler, NULL, NULL, NULL, &ignored);
+    spyi_text_free(&ignored);
+}
+
+SPYI_FN void spyi_builds_open_compiler(spy_device *device) {
+    spyi_builds *builds = &device->builds;
+    if (device->backend->compile == spyi_compile_as_is || !spyi_atomic_swap_if(&builds->opening, 0, 1))
+        return;
+    builds->opener_started =
+        spyi_thread_start_deep(&builds->opener, spyi_builds_opener, device, SPYI_BUILD_STACK_BYTES);
+}
+
 // >>the device's end
 
 SPYI_FN void spyi_builds_init(spy_device *device) {
@@ -28042,6 +28084,7 @@ SPYI_FN bool spyi_builds_release(spy_device *device) {
 
 SPYI_FN void spyi_builds_free(spy_device *device) {
     spyi_builds *builds = &device->builds;
+    if (builds->opener_started) spyi_thread_join(&builds->opener);
     while (builds->left) {
         spyi_build *b = builds->left;
         builds->left = b->next;
@@ -29354,6 +29397,10 @@ SPYI_FN spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types
 SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // every unit must be released before
 // Returns how often this compiler opened the library: 0 or 1.
 SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler);
+
+// Lets the calls of all other threads pass this thread's: from now on it calls libslang when they have not for
+// SPYI_SL_PATIENCE_NS, or after waiting for SPYI_SL_LONGEST_PATIENCE_NS.
+SPYI_FN void spyi_compile_patiently(void);
 
 // Returns how many questions the device's pack has not answered so far; 0 without a pack.
 SPYI_FN uint32_t spyi_compiler_lacks(spyi_compiler *compiler);
@@ -31397,6 +31444,11 @@ SPYI_COLD_BEGIN
 // memory.
 #define SPYI_SL_STACK_BYTES ((size_t)256 << 20)
 
+// A call asks libslang dozens of questions with little between them. While it does, threads that compile ahead
+// of time wait.
+#define SPYI_SL_PATIENCE_NS 20000000u
+#define SPYI_SL_LONGEST_PATIENCE_NS 1000000000u
+
 typedef struct spyi_sl_task { // A task lies on its caller's stack.
     void (*func)(void *context);
     void *context;
@@ -31423,6 +31475,8 @@ struct spyi_sl_worker {
     spyi_sl_live *closing; // a list of sessions to close
     spyi_sl_live *opening; // a session whose modules are being loaded
     uint32_t lives;        // the number of open sessions
+    uint64_t hurried_ns;   // when a task of a thread that is not patient last ended
+    uint32_t hurried;      // the number of these threads that wait now
     jmp_buf back;          // where longjmp() leaves a task whose caller has left
 };
 
@@ -31430,6 +31484,7 @@ struct spyi_sl_worker {
 static spyi_sl_worker *spyi_sl_the_worker;
 // The worker whose thread this is; NULL on all other threads.
 static SPYI_THREAD_LOCAL spyi_sl_worker *spyi_sl_this_worker;
+static SPYI_THREAD_LOCAL bool spyi_sl_is_patient; // whether this thread's tasks wait for those of others
 
 // >>exceptions of libslang
 
@@ -31758,6 +31813,21 @@ static spyi_sl_worker *spyi_sl_worker_now(const spyi_sl_library *library, const 
     return w;
 }
 
+void spyi_compile_patiently(void) {
+    spyi_sl_is_patient = true;
+}
+
+// Waits for this thread's turn. The caller holds the lock.
+static void spyi_sl_await_turn(spyi_sl_worker *w, spyi_long_wait *wait) {
+    uint64_t now = spyi_time_ns(), until = now + SPYI_SL_LONGEST_PATIENCE_NS;
+    bool patient = spyi_sl_is_patient;
+    while (patient && now < until && !w->lost && (w->hurried || now - w->hurried_ns < SPYI_SL_PATIENCE_NS)) {
+        (void)spyi_signal_wait_ns(&w->told, &w->lock, SPYI_SL_PATIENCE_NS / 4);
+        now = spyi_time_ns();
+    }
+    while (w->task && !w->lost && !spyi_long_wait_left(wait)) spyi_long_wait_once(wait, &w->told, &w->lock);
+}
+
 spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(void *context), void *context,
                        spyi_text *error) {
     if (spyi_sl_this_worker) {
@@ -31781,10 +31851,12 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
             break;
         }
         spyi_mutex_lock(&w->lock);
-        while (w->task && !w->lost && !spyi_long_wait_left(&wait))
-            spyi_long_wait_once(&wait, &w->told, &w->lock);
+        w->hurried += !spyi_sl_is_patient;
+        spyi_sl_await_turn(w, &wait);
         bool began = !w->task && !w->lost;
         if (began) spyi_sl_hand_over(w, &task, &wait);
+        w->hurried -= !spyi_sl_is_patient;
+        if (!spyi_sl_is_patient) w->hurried_ns = spyi_time_ns();
         bool lost = w->lost, threw = began && w->threw;
         spyi_mutex_unlock(&w->lock);
         if (lost) spyi_sl_worker_lose(w);
@@ -33714,7 +33786,7 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
 SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
     for (size_t i = 0; i < compiler->embedded_count; ++i) {
         spyi_sl_module *module = NULL;
-        // These modules have AtomicTensor, for which libslang throws an exception at `t[i]` and at most forms
+        // This module has AtomicTensor, for which libslang throws an exception at `t[i]` and at most forms
         // of t.load() if the module is serialized.
         if (strcmp(compiler->embedded[i].name, "slangpy_atomic") == 0 || compiler->embedded_stored[i].data ||
             !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
@@ -33733,7 +33805,8 @@ static bool spyi_sl_copy_embedded(const spyi_compiler *compiler, spyi_sl_module 
     const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
     for (size_t i = 0; name && path && i < compiler->embedded_count; ++i) {
         const spyi_sl_stored *kept = &compiler->embedded_stored[i];
-        if (!kept->data || strcmp(kept->name, name) != 0 || strcmp(kept->path, path) != 0) continue;
+        // The path of a module that libslang has imported from the copy ends with ".slang-module".
+        if (!kept->data || strcmp(kept->name, name) != 0 || !strstr(path, SPYI_SL_EMBEDDED_FOLDER)) continue;
         stored->name = spyi_strdup(kept->name);
         stored->path = spyi_strdup(kept->path);
         stored->data = spyi_malloc(kept->size);
@@ -41516,6 +41589,7 @@ SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void 
                              size_t key_size) {
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
+        device->listener->collect(device);
         if (!spyi_is_under_way(device, work, key, key_size)) return;
         spyi_await_outside(device, module, seen);
     }
@@ -53248,7 +53322,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     bool textures = spyi_names_textures(s->bound, &samplers) || s->bound->notes_textures;
     if (textures) spyi_text_add(&out->text, "import slangpy_texture;\n\n");
     if (s->bound->notes_textures) spyi_text_add(&out->text, "import slangpy_texture_plain;\n\n");
-    // This constant, which slangpy_atomic.slang reads, says that the device has atomic additions of floats.
+    // This constant, which slangpy_add.slang reads, says that the device has atomic additions of floats.
     if ((s->bound->names_library || textures) && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (samplers > 1 && s->rules->by_address)
@@ -55279,6 +55353,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_conformances conformances;
+        // A process that has opened libslang finds not all in its cache, and so will need the driver's compiler.
+        if (spyi_compiler_loads(device->compiler)) spyi_builds_open_compiler(device);
         conformances.items = plan->bound.options.conformances;
         conformances.count = plan->bound.options.conformance_count;
         if (plan->bound.shader)
@@ -56672,7 +56748,8 @@ struct spy_prepared {
     spy_function *function;
     spyi_plan *plan; // one reference; NULL while compiling or after a failure
     bool running;    // the thread has been started and not yet joined
-    bool queued;     // the call waits until a thread can compile it after a reload
+    bool
+        queued; // the call waits until a thread can compile it after a reload, or for a thread that makes the same plan
     spyi_thread thread;
     spyi_outside outside; // the device's record of the thread's work
     spyi_atomic finished; // set to 1 by the thread at its end
@@ -60143,6 +60220,7 @@ static void spyi_prepare_thread(void *user) {
     spy_prepared *p = (spy_prepared *)user;
     spyi_turns *turns = &p->object.device->ctx.turns;
     spyi_note_thread(&p->outside.thread, spyi_thread_id());
+    spyi_compile_patiently();
     p->made_status = spyi_plan_create(p->function, &p->values, &p->made, &p->made_error);
     if (p->made_status == SPY_OK) p->made_status = spyi_prepare_variants(p->made, &p->values, &p->made_error);
     spyi_atomic_store(&p->finished, 1);
@@ -60153,6 +60231,10 @@ SPYI_FN bool spyi_prepare_start(spy_prepared *p) {
     if (!p->values.items) return false;
     spyi_atomic_store(&p->finished, 0);
     spyi_outside_begin(p->object.device, &p->outside, p->function->module);
+    // Plain calls with the same key wait for the thread instead of compiling the same kernels.
+    p->outside.work = p->function;
+    p->outside.key = p->values.key;
+    p->outside.key_size = p->values.key_size;
     p->running = spyi_thread_start(&p->thread, spyi_prepare_thread, p);
     if (!p->running) spyi_outside_end(p->object.device, &p->outside);
     return p->running;
@@ -60173,12 +60255,9 @@ static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
     p->made = NULL;
     device->stats.kernels_built += made->variant_count;
     if (!known) {
-        // A plan whose types depend on sizes needs a redirect, too; spyi_plan_get() makes both at the next
-        // plain call.
-        if (made->bound.sizes) return made;
-        spyi_cache_insert(device, made);
-        device->stats.plans_built++;
-        made->references++;
+        made->references++; // the cache's reference, which it drops when it cannot take the plan
+        device->stats.plans_built += spyi_plan_insert(device, made, &p->values, size);
+        p->values.key_size = size;
         return made;
     }
     for (uint32_t i = 0; i < made->variant_count; i++) { // the cached plan gets the variants that it lacks
@@ -60218,11 +60297,13 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p) {
 
 SPYI_FN void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
-    if (p->queued) { // the call is needed now
+    spyi_atomic_add(&p->object.references, 1);
+    if (p->queued) // the call is needed now
+        spyi_await_work(device, p->function->module, p->function, p->values.key, p->values.key_size);
+    if (p->queued) {
         p->queued = false;
         (void)spyi_prepare_start(p);
     }
-    spyi_atomic_add(&p->object.references, 1);
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
         if (!p->running || spyi_atomic_load(&p->finished)) break;
@@ -60309,7 +60390,13 @@ static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    if (desc && desc->async && !spyi_prepare_known(p, values) && spyi_prepare_start(p)) return SPY_OK;
+    // A device that records a pack takes note of kernels on the calling thread.
+    bool async = desc && desc->async && !spyi_is_recording(p->object.device);
+    if (async && spyi_is_under_way(p->object.device, p->function, values->key, values->key_size)) {
+        p->queued = true; // another prepared call makes the same plan
+        return SPY_OK;
+    }
+    if (async && !spyi_prepare_known(p, values) && spyi_prepare_start(p)) return SPY_OK;
     return spyi_prepare_now(p, values, error);
 }
 
@@ -60380,14 +60467,28 @@ static bool spyi_prepared_is_renewed(const spy_prepared *p) {
     return p->queued || (p->running && spyi_prepared_outdated(p));
 }
 
+// Takes the plan from the cache, if another call has made it.
+static bool spyi_prepared_take_known(spy_prepared *p) {
+    uint32_t size = p->values.key_size;
+    spyi_plan *known = spyi_cache_find(p->object.device, p->function, &p->values);
+    p->values.key_size = size;
+    if (!known || p->plan) return false;
+    known->references++;
+    p->plan = known;
+    p->status = SPY_OK;
+    p->generation = known->generation;
+    return true;
+}
+
 static void spyi_prepared_start_queued(spy_device *device) {
     int running = 0;
     spy_prepared *p;
     for (p = device->prepared; p; p = p->next) running += p->running;
     for (p = device->prepared; p && running < SPYI_MOST_RENEWING; p = p->next) {
-        if (!p->queued) continue;
+        if (!p->queued || spyi_is_under_way(device, p->function, p->values.key, p->values.key_size)) continue;
         p->queued = false;
-        running += spyi_prepare_start(p); // if no thread starts, the next call compiles
+        if (!spyi_prepared_take_known(p))
+            running += spyi_prepare_start(p); // if no thread starts, the next call compiles
     }
 }
 
@@ -60577,7 +60678,7 @@ SPYI_COLD_END
 // gradients.
 
 static const char spyi_sums_source[] =
-    "import slangpy_atomic;\n"
+    "import slangpy_add;\n"
     "void finish_sums(inout float grad, inout uint4 sum) { grad += spyi_sum_value(sum); sum = uint4(0); }\n";
 
 SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed) {

@@ -368,6 +368,11 @@ class Function:
         """Run the function in the given number of threads; arguments are passed whole."""
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """Describe the call with these arguments: binding table, call shape, kernel text. Nothing runs."""
+    def prepare(self, *args: Any, **kwargs: Any) -> None:
+        """Begin to compile the call with these arguments on a thread of the library, and return at once. Their kinds, types
+        and shapes matter. The call itself waits for it, and raises what is wrong. Several kernels compile at the same
+        time.
+        """
     def time(self, *args: Any, **kwargs: Any) -> float:
         """Make the call, wait for it, and give the GPU's time in seconds."""
     @property

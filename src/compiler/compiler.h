@@ -50,6 +50,10 @@ SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // every unit must 
 // Returns how often this compiler opened the library: 0 or 1.
 SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler);
 
+// Lets the calls of all other threads pass this thread's: from now on it calls libslang when they have not for
+// SPYI_SL_PATIENCE_NS, or after waiting for SPYI_SL_LONGEST_PATIENCE_NS.
+SPYI_FN void spyi_compile_patiently(void);
+
 // Returns how many questions the device's pack has not answered so far; 0 without a pack.
 SPYI_FN uint32_t spyi_compiler_lacks(spyi_compiler *compiler);
 

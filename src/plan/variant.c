@@ -307,6 +307,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_conformances conformances;
+        // A process that has opened libslang finds not all in its cache, and so will need the driver's compiler.
+        if (spyi_compiler_loads(device->compiler)) spyi_builds_open_compiler(device);
         conformances.items = plan->bound.options.conformances;
         conformances.count = plan->bound.options.conformance_count;
         if (plan->bound.shader)

@@ -514,6 +514,9 @@ static PyMethodDef spyp_function_methods[] = {
       "device's limits; nothing checks that. Arguments go whole." },
     { "explain", SPYP_FUNC(spyp_function_explain), METH_VARARGS | METH_KEYWORDS,
       "explain(*args, **kwargs): describe the call with these arguments: binding table, call shape, kernel text. Nothing runs." },
+    { "prepare", SPYP_FUNC(spyp_function_prepare), METH_VARARGS | METH_KEYWORDS,
+      "prepare(*args, **kwargs): begin to compile the call with these arguments on a thread of the library, and return at once. Their "
+      "kinds, types and shapes matter. The call itself waits for it, and raises what is wrong. Several kernels compile at the same time." },
     { "time", SPYP_FUNC(spyp_function_time), METH_VARARGS | METH_KEYWORDS,
       "time(*args, **kwargs): make the call, wait for it, and give the GPU's time in seconds." },
     { "map", SPYP_FUNC(spyp_link_map), METH_VARARGS | METH_KEYWORDS,
