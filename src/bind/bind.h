@@ -72,12 +72,17 @@ SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
 // network.
 typedef struct spyi_batch {
     uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
-                                       // rows of outputs
+                                       // rows of outputs, which in a backward call are the gradients of outputs
+    int32_t inputs_gradient;           // the number of the leaf of the inputs' gradients; -1 if there is none
+    bool one_gradient;                 // the gradients of outputs are one row in the kernel's block
     bool wgmma;                        // the engine is wgmma; otherwise mma.sync
     uint32_t threads, shared_bytes;    // threads and shared memory of a group
     uint32_t rows;                     // the rows that a group takes at a time
     uint32_t resident;                 // groups that one multiprocessor runs at the same time
-    uint32_t shape, options;           // arguments of spyi_mlp_forward()
+    uint32_t shape, options;           // arguments of spyi_mlp_forward() or spyi_mlp_gradient()
+    // Backward calls have a second dispatch, which adds partial sums to the gradients of the parameters. A group
+    // of the first leaves `sums` of them, in `sums_bytes` bytes.
+    uint32_t sums, sums_bytes, add_options; // add_options: an argument of spyi_mlp_add_gradient()
 } spyi_batch;
 
 // How a call with networks of `import mlp;` runs.
