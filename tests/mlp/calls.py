@@ -329,6 +329,9 @@ def time_gradients(device, seconds):
                     say(False, "time W %d %d %s: %s" % (width, rows, text, str(problem)[:300]))
             path = next(s for s in module.loss.bwds.explain(net, x, target, _result=spy.diffPair(d=1 / rows)).split("\n") if "network " in s)
             say("each group sums" in path, "W %d: %s" % (width, path.strip()))
+            for what in (x, gx):
+                path = path_of(module.whole.bwds.explain(net, what, _result=spy.diffPair(d=seeds)))
+                say((path == "engine") == engine_trains(device._info(), width, 3, 0), "W %d: whole.bwds%s by %s" % (width, " of x too" if what is gx else "", path))
 
 
 def first_step(width):
