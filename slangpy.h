@@ -36028,7 +36028,9 @@ SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names) {
                 bool one = spyi_one_is_one_call(at, &callee) && spyi_one_is_run(text, callee);
                 // Overloads do not count, so a name that is listed twice is none.
                 bool derived = one && spyi_one_is_derived(text, spyi_one_id(line.at + 5));
-                spyi_text_add(names, derived ? SPYI_NETWORK_DERIVED : one ? SPYI_NETWORK_PLAIN : SPYI_NETWORK_NONE);
+                spyi_text_add(names, derived ? SPYI_NETWORK_DERIVED
+                                     : one   ? SPYI_NETWORK_PLAIN
+                                             : SPYI_NETWORK_NONE);
                 spyi_text_add_n(names, name.at, name.size);
                 spyi_text_add(names, "\n");
             }
@@ -36182,7 +36184,8 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
 // >>networks
 
 // Sets q->yes if the list has the name once, marked by one of the characters.
-static void spyi_sl_find_network(spyi_unit *unit, spyi_sl_live *live, spyi_sl_entry_question *q, const char *marks) {
+static void spyi_sl_find_network(spyi_unit *unit, spyi_sl_live *live, spyi_sl_entry_question *q,
+                                 const char *marks) {
     uint32_t networks = 0, others = 0;
     size_t length = strlen(q->name);
     spyi_sl_read_functions(unit, live);
@@ -36195,7 +36198,8 @@ static void spyi_sl_find_network(spyi_unit *unit, spyi_sl_live *live, spyi_sl_en
 }
 
 static void spyi_sl_ask_network(spyi_unit *unit, spyi_sl_live *live, void *context) {
-    spyi_sl_find_network(unit, live, (spyi_sl_entry_question *)context, SPYI_NETWORK_PLAIN SPYI_NETWORK_DERIVED);
+    spyi_sl_find_network(unit, live, (spyi_sl_entry_question *)context,
+                         SPYI_NETWORK_PLAIN SPYI_NETWORK_DERIVED);
 }
 
 static void spyi_sl_ask_derived_network(spyi_unit *unit, spyi_sl_live *live, void *context) {
@@ -47061,14 +47065,14 @@ SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
 // network.
 typedef struct spyi_batch {
     uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
-                                       // rows of outputs, which in a backward call are the gradients of outputs
-    int32_t inputs_gradient;           // the number of the leaf of the inputs' gradients; -1 if there is none
-    bool one_gradient;                 // the gradients of outputs are one row in the kernel's block
-    bool wgmma;                        // the engine is wgmma; otherwise mma.sync
-    uint32_t threads, shared_bytes;    // threads and shared memory of a group
-    uint32_t rows;                     // the rows that a group takes at a time
-    uint32_t resident;                 // groups that one multiprocessor runs at the same time
-    uint32_t shape, options;           // arguments of spyi_mlp_forward() or spyi_mlp_gradient()
+        // rows of outputs, which in a backward call are the gradients of outputs
+    int32_t inputs_gradient;        // the number of the leaf of the inputs' gradients; -1 if there is none
+    bool one_gradient;              // the gradients of outputs are one row in the kernel's block
+    bool wgmma;                     // the engine is wgmma; otherwise mma.sync
+    uint32_t threads, shared_bytes; // threads and shared memory of a group
+    uint32_t rows;                  // the rows that a group takes at a time
+    uint32_t resident;              // groups that one multiprocessor runs at the same time
+    uint32_t shape, options;        // arguments of spyi_mlp_forward() or spyi_mlp_gradient()
     // Backward calls have a second dispatch, which adds partial sums to the gradients of the parameters. A group
     // of the first leaves `sums` of them, in `sums_bytes` bytes.
     uint32_t sums, sums_bytes, add_options; // add_options: an argument of spyi_mlp_add_gradient()
@@ -47078,7 +47082,7 @@ typedef struct spyi_batch {
 typedef enum spyi_batch_way {
     SPYI_BATCH_NONE,
     SPYI_BATCH_ENGINE, // the batch engine runs the call: spyi_bound.is_batch
-    SPYI_BATCH_ROOMS   // groups go through all elements in turn and sum gradients in shared memory: spyi_rooms_of()
+    SPYI_BATCH_ROOMS // groups go through all elements in turn and sum gradients in shared memory: spyi_rooms_of()
 } spyi_batch_way;
 
 // Networks whose gradients the groups of a backward call sum in their shared memory (slang/mlp_matrix.slang: rooms).
@@ -47088,7 +47092,7 @@ typedef struct spyi_rooms {
     uint32_t words;    // of a group's shared memory
     uint32_t resident; // groups of a multiprocessor
     struct {
-        uint32_t leaf; // the network's parameters
+        uint32_t leaf;  // the network's parameters
         uint32_t first; // the room's first word
         const spyi_type *network;
     } items[SPYI_MOST_ROOMS];
@@ -49945,15 +49949,19 @@ SPYI_FN bool spyi_rooms_of(const spyi_bound *b, const spyi_limits *limits, spyi_
 // Sets the numbers by which the engine's templates know the network and the kernel.
 static void spyi_batch_options(const spyi_mlp *m, bool half_inputs, spyi_batch *batch) {
     uint32_t flags = (m->bias ? 2u : 0u) | (half_inputs ? 16u : 4u);
-    batch->shape = (uint32_t)m->width | (uint32_t)m->depth << 8 | (uint32_t)m->inputs << 12 | (uint32_t)m->outputs << 20;
-    batch->options = (uint32_t)m->activation | flags << 6 | (batch->wgmma ? 1u << 11 : 0u) | batch->threads / 32 << 12;
+    batch->shape =
+        (uint32_t)m->width | (uint32_t)m->depth << 8 | (uint32_t)m->inputs << 12 | (uint32_t)m->outputs << 20;
+    batch->options =
+        (uint32_t)m->activation | flags << 6 | (batch->wgmma ? 1u << 11 : 0u) | batch->threads / 32 << 12;
 }
 
 // Fills the members of *batch for the engine's training kernel, by its options so far; or appends why there is none for the network.
 static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_bytes, spyi_batch *batch,
                               spyi_text *why) {
-    uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth, bias = m->bias, warps = width == 32 ? 12 : 8,
-             staged = ((2 * depth * width + 32) * width + bias * (depth * width + 8) * 4 + 1023) / 1024 * 1024;
+    uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth, bias = m->bias,
+             warps = width == 32 ? 12 : 8,
+             staged =
+                 ((2 * depth * width + 32) * width + bias * (depth * width + 8) * 4 + 1023) / 1024 * 1024;
     if (width > 64) {
         spyi_text_add(why, "the batch engine has backward calls of widths 32 and 64");
         return false;
@@ -49966,12 +49974,14 @@ static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_
     batch->shared_bytes = staged + 2 * ((depth + 3) * 8192 + 2048) + 1024 * bias;
     uint32_t team = width == 64 ? 4 : 1; // warps that share a tile; a tile has 32 rows for each of them
     while (!batch->wgmma) {
-        batch->shared_bytes = staged + warps / team * ((depth + 2) * 64 * team * width + 512 * team + (team > 1 ? 128 : 0));
+        batch->shared_bytes =
+            staged + warps / team * ((depth + 2) * 64 * team * width + 512 * team + (team > 1 ? 128 : 0));
         if (batch->shared_bytes <= max_shared_bytes || warps == 4) break;
         warps -= 4;
     }
     if (batch->shared_bytes > max_shared_bytes) {
-        spyi_text_add(why, "the batch engine's backward call needs %u bytes of shared memory, the device has %u",
+        spyi_text_add(why,
+                      "the batch engine's backward call needs %u bytes of shared memory, the device has %u",
                       batch->shared_bytes, max_shared_bytes);
         return false;
     }
@@ -50037,7 +50047,15 @@ static bool spyi_is_half(const spyi_leaf *leaf) {
 
 // Fills the members of *batch that the gradients of a backward call decide.
 static void spyi_batch_gradients(const spyi_bound *b, const spyi_leaf *x, spyi_batch *batch) {
-    enum { GIVEN = 5 << 3, ONE = 6 << 3, OF_INPUTS = 8 << 6, ADDS = 6 << 18, GRADIENT = 5 << 18, HALF_GIVEN = 1 << 22, HALF_INPUTS = 1 << 23 };
+    enum {
+        GIVEN = 5 << 3,
+        ONE = 6 << 3,
+        OF_INPUTS = 8 << 6,
+        ADDS = 6 << 18,
+        GRADIENT = 5 << 18,
+        HALF_GIVEN = 1 << 22,
+        HALF_INPUTS = 1 << 23
+    };
     batch->outputs = b->leaves[b->nodes[2].leaf].grads[SPYI_GRAD_IN];
     const spyi_leaf *dy = &b->leaves[batch->outputs];
     batch->one_gradient = !spyi_leaf_in_memory(dy);
@@ -50060,7 +50078,8 @@ SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_
     if (!network || !rows || !spyi_read_mlp(network->type, &m)) return false;
     const spyi_leaf *x = &b->leaves[rows->leaf];
     bool half = x->element->kind == SPYI_TYPE_SCALAR && x->element->scalar == SPY_DTYPE_FLOAT16;
-    if (!spyi_batch_fits(&m, &limits->profile, limits->info.max_shared_bytes, half, b->mode != 0, batch, why)) return false;
+    if (!spyi_batch_fits(&m, &limits->profile, limits->info.max_shared_bytes, half, b->mode != 0, batch, why))
+        return false;
     batch->network = (uint32_t)spyi_weights_of(b, network);
     batch->inputs = (uint32_t)rows->leaf;
     batch->outputs = (uint32_t)b->nodes[2].leaf;
@@ -50084,21 +50103,29 @@ static bool spyi_is_batch_row(const spyi_bound *b, int32_t leaf, bool halves) {
 // Returns whether a gradient of rows is one array for each element, in memory as floats or halves.
 static bool spyi_is_batch_gradient(const spyi_bound *b, uint32_t leaf) {
     const spyi_leaf *l = &b->leaves[leaf];
-    if (!spyi_leaf_in_memory(l) || l->type->kind != SPYI_TYPE_ARRAY || l->consumed > 1 || l->batch_rank != 1 || !l->in) return false;
+    if (!spyi_leaf_in_memory(l) || l->type->kind != SPYI_TYPE_ARRAY || l->consumed > 1 ||
+        l->batch_rank != 1 || !l->in)
+        return false;
     const spyi_type *scalar = l->type->element;
-    return scalar->kind == SPYI_TYPE_SCALAR && (scalar->scalar == SPY_DTYPE_FLOAT32 || scalar->scalar == SPY_DTYPE_FLOAT16) &&
+    return scalar->kind == SPYI_TYPE_SCALAR &&
+           (scalar->scalar == SPY_DTYPE_FLOAT32 || scalar->scalar == SPY_DTYPE_FLOAT16) &&
            l->element == (l->consumed ? scalar : l->type);
 }
 
 // Returns whether the engine takes the gradients of a backward call: those of the outputs are rows or one row for all, and the weights have
 // one.
-static bool spyi_is_batch_backward(const spyi_bound *b, const spyi_leaf *x, const spyi_leaf *result, uint32_t weights) {
+static bool spyi_is_batch_backward(const spyi_bound *b, const spyi_leaf *x, const spyi_leaf *result,
+                                   uint32_t weights) {
     bool adds = false;
-    if (b->mode != SPY_CALL_MODE_BACKWARD || b->options.deterministic || b->combine || !result->grads[SPYI_GRAD_IN]) return false;
+    if (b->mode != SPY_CALL_MODE_BACKWARD || b->options.deterministic || b->combine ||
+        !result->grads[SPYI_GRAD_IN])
+        return false;
     for (uint32_t i = 0; i < b->leaf_count; i++)
-        adds = adds || (b->leaves[i].role == SPYI_ROLE_INSIDE && b->leaves[i].value_leaf == weights && b->leaves[i].writes);
+        adds = adds || (b->leaves[i].role == SPYI_ROLE_INSIDE && b->leaves[i].value_leaf == weights &&
+                        b->leaves[i].writes);
     const spyi_leaf *dy = &b->leaves[result->grads[SPYI_GRAD_IN]];
-    bool one = !spyi_leaf_in_memory(dy) && (dy->traits & SPYI_TRAIT_VALUE) && dy->type == result->differential;
+    bool one =
+        !spyi_leaf_in_memory(dy) && (dy->traits & SPYI_TRAIT_VALUE) && dy->type == result->differential;
     return adds && (one || spyi_is_batch_gradient(b, result->grads[SPYI_GRAD_IN])) &&
            (!x->grads[SPYI_GRAD_OUT] || spyi_is_batch_gradient(b, x->grads[SPYI_GRAD_OUT]));
 }
@@ -50107,15 +50134,16 @@ static bool spyi_is_batch_backward(const spyi_bound *b, const spyi_leaf *x, cons
 static bool spyi_is_batch(spy_function *function, const spyi_bound *b) {
     spyi_mlp m;
     int which = -1;
-    if (b->dispatch || b->shader || b->rank != 1 || b->options.threads[0] ||
-        b->options.group.rank || b->options.shared_bytes || !b->has_result || b->param_count != 2)
+    if (b->dispatch || b->shader || b->rank != 1 || b->options.threads[0] || b->options.group.rank ||
+        b->options.shared_bytes || !b->has_result || b->param_count != 2)
         return false;
     for (int i = 0; i < 2; i++)
         if (spyi_read_mlp(b->nodes[i].type, &m)) which = i;
     int32_t weights = which < 0 ? -1 : spyi_weights_of(b, &b->nodes[which]);
     if (weights < 0 || b->leaves[weights].batch_rank) return false;
     if (!spyi_is_batch_row(b, b->nodes[1 - which].leaf, true) || b->nodes[2].leaf < 0) return false;
-    return (b->mode ? spyi_is_batch_backward(b, &b->leaves[b->nodes[1 - which].leaf], &b->leaves[b->nodes[2].leaf], (uint32_t)weights)
+    return (b->mode ? spyi_is_batch_backward(b, &b->leaves[b->nodes[1 - which].leaf],
+                                             &b->leaves[b->nodes[2].leaf], (uint32_t)weights)
                     : spyi_is_batch_row(b, b->nodes[2].leaf, false)) &&
            spyi_unit_is_network(function->module->unit, function->name, b->mode != 0);
 }
@@ -53693,7 +53721,9 @@ SPYI_FN void spyi_batch_size(spyi_emit_state *s) {
 }
 
 static const char *spyi_batch_name(const spyi_emit_state *s) {
-    return s->key->finishes ? "sums of a network's gradients" : s->bound->mode ? "a network's gradients" : "a network";
+    return s->key->finishes ? "sums of a network's gradients"
+           : s->bound->mode ? "a network's gradients"
+                            : "a network";
 }
 
 static void spyi_batch_fields(spyi_emit_state *s) {
@@ -53710,18 +53740,21 @@ static void spyi_batch_fields(spyi_emit_state *s) {
 static void spyi_batch_backward(spyi_emit_state *s, const spyi_batch *batch) {
     const char *network = s->names[batch->network];
     if (s->key->finishes) {
-        spyi_text_add(&s->body,
-                      "    // Adds what the groups of the dispatch before have left.\n"
-                      "    spyi_mlp_add_gradient<%u, %u>(spyi_block._sums, spyi_block.%s._grad, spyi_block._parts);\n",
-                      batch->shape, batch->add_options, network);
+        spyi_text_add(
+            &s->body,
+            "    // Adds what the groups of the dispatch before have left.\n"
+            "    spyi_mlp_add_gradient<%u, %u>(spyi_block._sums, spyi_block.%s._grad, spyi_block._parts);\n",
+            batch->shape, batch->add_options, network);
         return;
     }
-    spyi_text_add(&s->body,
-                  "    // The groups of the batch engine take all tiles of rows in turn, and leave sums of gradients.\n"
-                  "    spyi_mlp_gradient%s<%u, %u>(spyi_block.%s._data, spyi_block.%s, spyi_block.%s, spyi_block._sums, "
-                  "spyi_block.%s, spyi_block._count);\n",
-                  batch->one_gradient ? "_one" : "", batch->shape, batch->options, network, s->names[batch->inputs],
-                  s->names[batch->outputs], batch->inputs_gradient < 0 ? "_sums" : s->names[batch->inputs_gradient]);
+    spyi_text_add(
+        &s->body,
+        "    // The groups of the batch engine take all tiles of rows in turn, and leave sums of gradients.\n"
+        "    spyi_mlp_gradient%s<%u, %u>(spyi_block.%s._data, spyi_block.%s, spyi_block.%s, "
+        "spyi_block._sums, "
+        "spyi_block.%s, spyi_block._count);\n",
+        batch->one_gradient ? "_one" : "", batch->shape, batch->options, network, s->names[batch->inputs],
+        s->names[batch->outputs], batch->inputs_gradient < 0 ? "_sums" : s->names[batch->inputs_gradient]);
 }
 
 static void spyi_batch_body(spyi_emit_state *s) {
@@ -56096,7 +56129,8 @@ static bool spyi_plan_lacks(const spyi_plan *plan, uint64_t hash) {
 SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key *key) {
     if (SPYI_LIKELY(!plan->absent_count && !plan->plain_of && !plan->plain_sums)) return false;
     uint64_t hash = spyi_variant_key_hash(key);
-    return hash == plan->plain_of || (plan->plain_sums && (key->team || key->batch == SPYI_BATCH_ENGINE)) || spyi_plan_lacks(plan, hash);
+    return hash == plan->plain_of || (plan->plain_sums && (key->team || key->batch == SPYI_BATCH_ENGINE)) ||
+           spyi_plan_lacks(plan, hash);
 }
 
 SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key) {
@@ -58755,7 +58789,8 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
         if (launch->count == 0 && leaf->role == SPYI_ROLE_ADDED && !leaf->in && spyi_shape_count(&dims) > 0) {
-            spyi_text_add(error, "its option store_gradients: no element of the call stores '%s'", leaf->path);
+            spyi_text_add(error, "its option store_gradients: no element of the call stores '%s'",
+                          leaf->path);
             return SPY_ERROR_UNSUPPORTED;
         }
         // Seeds that are a tensor have as many elements as their output.
@@ -58798,7 +58833,8 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
     spyi_rooms rooms;
     const spyi_variant_key *key = &launch->key;
     bool in_turn = limits->info.multiprocessor_count && !plain;
-    if (in_turn && b->is_batch && spyi_allows_batch(b, values, limits, launch)) spyi_launch_batch(b, limits, launch);
+    if (in_turn && b->is_batch && spyi_allows_batch(b, values, limits, launch))
+        spyi_launch_batch(b, limits, launch);
     else if (in_turn && key->rank && !key->team && !key->grouped && spyi_rooms_of(b, limits, &rooms))
         launch->key.batch = SPYI_BATCH_ROOMS;
     launch->key.index64 = plain;

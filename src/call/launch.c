@@ -199,7 +199,8 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
         if (launch->count == 0 && leaf->role == SPYI_ROLE_ADDED && !leaf->in && spyi_shape_count(&dims) > 0) {
-            spyi_text_add(error, "its option store_gradients: no element of the call stores '%s'", leaf->path);
+            spyi_text_add(error, "its option store_gradients: no element of the call stores '%s'",
+                          leaf->path);
             return SPY_ERROR_UNSUPPORTED;
         }
         // Seeds that are a tensor have as many elements as their output.
@@ -242,7 +243,8 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
     spyi_rooms rooms;
     const spyi_variant_key *key = &launch->key;
     bool in_turn = limits->info.multiprocessor_count && !plain;
-    if (in_turn && b->is_batch && spyi_allows_batch(b, values, limits, launch)) spyi_launch_batch(b, limits, launch);
+    if (in_turn && b->is_batch && spyi_allows_batch(b, values, limits, launch))
+        spyi_launch_batch(b, limits, launch);
     else if (in_turn && key->rank && !key->team && !key->grouped && spyi_rooms_of(b, limits, &rooms))
         launch->key.batch = SPYI_BATCH_ROOMS;
     launch->key.index64 = plain;

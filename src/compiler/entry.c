@@ -143,7 +143,8 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
 // >>networks
 
 // Sets q->yes if the list has the name once, marked by one of the characters.
-static void spyi_sl_find_network(spyi_unit *unit, spyi_sl_live *live, spyi_sl_entry_question *q, const char *marks) {
+static void spyi_sl_find_network(spyi_unit *unit, spyi_sl_live *live, spyi_sl_entry_question *q,
+                                 const char *marks) {
     uint32_t networks = 0, others = 0;
     size_t length = strlen(q->name);
     spyi_sl_read_functions(unit, live);
@@ -156,7 +157,8 @@ static void spyi_sl_find_network(spyi_unit *unit, spyi_sl_live *live, spyi_sl_en
 }
 
 static void spyi_sl_ask_network(spyi_unit *unit, spyi_sl_live *live, void *context) {
-    spyi_sl_find_network(unit, live, (spyi_sl_entry_question *)context, SPYI_NETWORK_PLAIN SPYI_NETWORK_DERIVED);
+    spyi_sl_find_network(unit, live, (spyi_sl_entry_question *)context,
+                         SPYI_NETWORK_PLAIN SPYI_NETWORK_DERIVED);
 }
 
 static void spyi_sl_ask_derived_network(spyi_unit *unit, spyi_sl_live *live, void *context) {

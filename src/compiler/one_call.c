@@ -140,7 +140,9 @@ SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names) {
                 bool one = spyi_one_is_one_call(at, &callee) && spyi_one_is_run(text, callee);
                 // Overloads do not count, so a name that is listed twice is none.
                 bool derived = one && spyi_one_is_derived(text, spyi_one_id(line.at + 5));
-                spyi_text_add(names, derived ? SPYI_NETWORK_DERIVED : one ? SPYI_NETWORK_PLAIN : SPYI_NETWORK_NONE);
+                spyi_text_add(names, derived ? SPYI_NETWORK_DERIVED
+                                     : one   ? SPYI_NETWORK_PLAIN
+                                             : SPYI_NETWORK_NONE);
                 spyi_text_add_n(names, name.at, name.size);
                 spyi_text_add(names, "\n");
             }

@@ -13,7 +13,9 @@ SPYI_FN void spyi_batch_size(spyi_emit_state *s) {
 }
 
 static const char *spyi_batch_name(const spyi_emit_state *s) {
-    return s->key->finishes ? "sums of a network's gradients" : s->bound->mode ? "a network's gradients" : "a network";
+    return s->key->finishes ? "sums of a network's gradients"
+           : s->bound->mode ? "a network's gradients"
+                            : "a network";
 }
 
 static void spyi_batch_fields(spyi_emit_state *s) {
@@ -30,18 +32,21 @@ static void spyi_batch_fields(spyi_emit_state *s) {
 static void spyi_batch_backward(spyi_emit_state *s, const spyi_batch *batch) {
     const char *network = s->names[batch->network];
     if (s->key->finishes) {
-        spyi_text_add(&s->body,
-                      "    // Adds what the groups of the dispatch before have left.\n"
-                      "    spyi_mlp_add_gradient<%u, %u>(spyi_block._sums, spyi_block.%s._grad, spyi_block._parts);\n",
-                      batch->shape, batch->add_options, network);
+        spyi_text_add(
+            &s->body,
+            "    // Adds what the groups of the dispatch before have left.\n"
+            "    spyi_mlp_add_gradient<%u, %u>(spyi_block._sums, spyi_block.%s._grad, spyi_block._parts);\n",
+            batch->shape, batch->add_options, network);
         return;
     }
-    spyi_text_add(&s->body,
-                  "    // The groups of the batch engine take all tiles of rows in turn, and leave sums of gradients.\n"
-                  "    spyi_mlp_gradient%s<%u, %u>(spyi_block.%s._data, spyi_block.%s, spyi_block.%s, spyi_block._sums, "
-                  "spyi_block.%s, spyi_block._count);\n",
-                  batch->one_gradient ? "_one" : "", batch->shape, batch->options, network, s->names[batch->inputs],
-                  s->names[batch->outputs], batch->inputs_gradient < 0 ? "_sums" : s->names[batch->inputs_gradient]);
+    spyi_text_add(
+        &s->body,
+        "    // The groups of the batch engine take all tiles of rows in turn, and leave sums of gradients.\n"
+        "    spyi_mlp_gradient%s<%u, %u>(spyi_block.%s._data, spyi_block.%s, spyi_block.%s, "
+        "spyi_block._sums, "
+        "spyi_block.%s, spyi_block._count);\n",
+        batch->one_gradient ? "_one" : "", batch->shape, batch->options, network, s->names[batch->inputs],
+        s->names[batch->outputs], batch->inputs_gradient < 0 ? "_sums" : s->names[batch->inputs_gradient]);
 }
 
 static void spyi_batch_body(spyi_emit_state *s) {
