@@ -227,10 +227,10 @@ assert module.whole(net, x[0:0]).shape == (0,) and len(ran) == 3
 """)
 
 
-ENGINE_GRADIENTS = [  # the device's capability, then a shape
-    (90, (40, 8, 64, 2, "ReLU", "NoActivation", 1, "mixed", 300)), (90, (64, 3, 64, 3, "LeakyReLU", "NoActivation", 0, "half", 200)),
-    (80, (17, 3, 32, 3, "Tanh", "NoActivation", 1, "mixed", 500)), (80, (64, 5, 64, 1, "Sigmoid", "NoActivation", 0, "mixed", 300)),
-    (90, (32, 8, 32, 4, "ReLU", "NoActivation", 0, "half", 400))]
+ENGINE_GRADIENTS = [  # the device's capability, then a shape; some teams of warps have two tiles of rows
+    (90, (40, 8, 64, 2, "ReLU", "NoActivation", 1, "mixed", 300)), (90, (64, 3, 64, 3, "LeakyReLU", "NoActivation", 0, "half", 400)),
+    (80, (17, 3, 32, 3, "Tanh", "NoActivation", 1, "mixed", 900)), (80, (64, 5, 64, 1, "Sigmoid", "NoActivation", 1, "mixed", 700)),
+    (90, (32, 8, 32, 4, "ReLU", "NoActivation", 0, "half", 850))]
 if os.environ.get("SPY_TEST_SIZE") != "soak":
     ENGINE_GRADIENTS = random.Random(int(os.environ.get("SPY_TEST_SEED") or 0) or None).sample(ENGINE_GRADIENTS, 1)
 
@@ -240,7 +240,7 @@ if os.environ.get("SPY_TEST_SIZE") != "soak":
 def test_engine_gradients(fake, case):  # noqa: F811
     """The backward call of a function that is nothing but a network runs the batch engine: gradients of weights and of x are added to what is there and
     have the same bits in each run, for rows and gradients of float and half, and for gradients of outputs that differ by many powers of two. (Feature N3.)"""
-    fake("state.multiprocessors = 2\nstate.capability = %d\n" % case[0] + EMULATED.replace("CASE", repr(case[1])) + "WAY = %d\n" % random.randrange(5) + """
+    fake("state.multiprocessors = 2\nstate.capability = %d\n" % case[0] + EMULATED.replace("CASE", repr(case[1])) + "WAY, LATER = %d, %d\n" % (random.randrange(5), random.choice((30, 70))) + """
 module = spy.Module.load_from_source(d, "gradients", calls.source(net) + '''
 [Differentiable] float[%d] constant(no_diff float x[%d], Net net) { return net.run(x); }
 ''' % (outputs, inputs))
@@ -248,7 +248,7 @@ engine = "the whole call, by the batch engine (%s), products of halves, sums in 
 values = calls.half(random_numbers.standard_normal((rows, inputs)))
 dy = random_numbers.standard_normal((rows, outputs)).astype(np.float32)
 apart = dy * (2.0 ** -np.linspace(4, 60, rows))[:, None].astype(np.float32)  # the largest of each 32 rows is up to 2^4 times the smallest
-apart[3 * rows // 4:] *= 2.0 ** 40
+apart[3 * rows // 4:] *= 2.0 ** (30 if dtype == "half" else LATER)  # the second tile of a team is smaller or larger than its first one
 apart[rows // 2:rows // 2 + 130] = 0
 before = calls.half(random_numbers.standard_normal(p.shape) * 1e-2).astype(p.dtype)
 x_before = calls.half(random_numbers.standard_normal(x_shape := (rows, inputs)) * 1e-2)
