@@ -54198,6 +54198,10 @@ typedef struct spyi_launch {
     // NULL.
     spyi_variant *repeatable;
     bool several;      // the call ran further variants, too; `again` has them
+    // The second dispatch of a backward call of the batch engine, for calls that repeat the launch: its variant and number of
+    // groups. NULL in other calls.
+    spyi_variant *adds;
+    uint32_t add_groups;
     spyi_graph *graph; // the dispatches that calls repeat; NULL means that there are none
     // The way in which a call's arguments repeat the launch, in one block of memory; NULL means that it is
     // not learnt yet.
@@ -57156,6 +57160,10 @@ SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_ten
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error);
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error);
+// Runs both dispatches of a backward call of the batch engine that repeats its launch. `variant` is that of the
+// first one.
+SPYI_FN spy_status spyi_run_batch_again(spyi_run_state *s, spyi_variant *variant, bool timed,
+                                        spyi_text *error);
 
 // run.c: computes the launch, checks it, and gives its variant, which is compiled if necessary. *variant is
 // NULL if the call has no elements. For backward calls it is the variant of launch->pass.
@@ -59534,6 +59542,18 @@ SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, b
     return status == SPY_OK && *several ? spyi_choose(s, first, error) : status;
 }
 
+SPYI_FN spy_status spyi_run_batch_again(spyi_run_state *s, spyi_variant *variant, bool timed,
+                                        spyi_text *error) {
+    spyi_launch *launch = s->launch;
+    launch->groups[0] = launch->team_parts;
+    spy_status status = spyi_dispatch_launch(s, variant, false, timed, error);
+    launch->groups[0] = launch->add_groups;
+    launch->finishes = true;
+    if (status == SPY_OK) status = spyi_dispatch_launch(s, launch->adds, false, false, error);
+    launch->finishes = false;
+    return status;
+}
+
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
     spyi_launch *launch = s->launch;
     spy_status status = SPY_OK;
@@ -59548,6 +59568,10 @@ SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, boo
         if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
         if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
         if (status == SPY_OK) spyi_again_note(&notes, s, variant);
+        if (launch->key.batch == SPYI_BATCH_ENGINE && launch->finishes) {
+            launch->adds = variant;
+            launch->add_groups = launch->groups[0];
+        }
         timed = false; // whether timing has begun
     } while (status == SPY_OK && spyi_next_pass(launch));
     launch->pass = 0;
@@ -59677,6 +59701,8 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
                                     // cannot be repeated
     s.launch->repeatable = NULL;    // set again when this call has succeeded
     s.launch->several = false;
+    if (!repeats) s.launch->adds = NULL;
+    else if (s.launch->adds) sums_bytes = s.launch->sums_bytes;
     if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
     while (!repeats && plan->bound.mode != SPY_CALL_MODE_BACKWARD && status == SPY_OK) {
@@ -59695,8 +59721,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && variant && variant->key.bindings && !several)
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
-        status = several ? spyi_run_passes(&s, variant, timed, error)
-                         : spyi_dispatch_launch(&s, variant, repeats, timed, error);
+        status = several          ? spyi_run_passes(&s, variant, timed, error)
+                 : s.launch->adds ? spyi_run_batch_again(&s, variant, timed, error)
+                                  : spyi_dispatch_launch(&s, variant, repeats, timed, error);
         if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
         else if (s.timing) { // timing also ends after a failure
             spyi_text ignored = { NULL, 0, 0 };
@@ -59717,7 +59744,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);
     spyi_free_made(&s, status == SPY_OK);
-    if (status == SPY_OK && (several ? s.launch->several : repeats || spyi_is_repeatable(s.bound, values)))
+    if (several && s.launch->several) s.launch->adds = NULL;
+    if (status == SPY_OK &&
+        (several && !s.launch->adds ? s.launch->several : repeats || spyi_is_repeatable(s.bound, values)))
         s.launch->repeatable = variant;
     if (status == SPY_OK && repeats && variant && !sink) spyi_again_learn(plan, values, variant);
     if (status == SPY_OK && variant && !sink && !timed && !several && !s.waits &&

@@ -294,6 +294,11 @@ if soak:
 nan = dy.copy()
 nan[rows - 1, 0] = np.nan
 assert np.isnan(run(module.whole, spy.Tensor.from_numpy(d, nan), np.float32, False)[0]).any()
+for n in (rows, rows // 3, rows, rows // 3, 1):  # calls of several sizes in turn, with tensors of their own
+    net.parameters.grad_out.copy_from_numpy(before)
+    module.whole.bwds(net, spy.Tensor.from_numpy(d, values[:n].astype(np.float32)), _result=spy.diffPair(d=spy.Tensor.from_numpy(d, dy[:n])))
+    got, expected = net.parameters.grad_out.to_numpy(), calls.reference(net, p, values[:n], dy[:n].astype(np.float64), "engine")[1]
+    assert ran[-2:] == ["engine", "sums"] and calls.error(got, expected) < (tight if n > 32 else 2 * tight), (n, calls.error(got, expected))
 encoder = d.create_command_encoder()  # recorded once, replayed: the gradients are added each time
 x = spy.Tensor.from_numpy(d, values.astype(np.float32))
 module.whole.bwds.append_to(encoder, net, x, _result=spy.diffPair(d=spy.Tensor.from_numpy(d, dy)))
