@@ -15201,6 +15201,7 @@ typedef struct spyi_limits {
     uint8_t texels[SPY_DTYPE_COUNT][4];
     uint32_t fill_alignment; // alignment in bytes of a fill's offset and size (4 on Vulkan)
     bool unified_memory;     // device memory is mapped and cached: transfers need no staging
+    bool any_arch;           // kernels are for a pack, so that their text serves devices of other architectures, too
 } spyi_limits;
 
 enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
@@ -49995,9 +49996,10 @@ static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_
 }
 
 // Fills *batch; or appends why the batch engine does not take the network.
-static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint32_t max_shared_bytes,
-                            bool half_inputs, bool backward, spyi_batch *batch, spyi_text *why) {
-    bool wgmma = profile->arch == 90;
+static bool spyi_batch_fits(const spyi_mlp *m, const spyi_limits *limits, bool half_inputs, bool backward,
+                            spyi_batch *batch, spyi_text *why) {
+    bool wgmma = limits->profile.arch == 90 && !limits->any_arch;
+    uint32_t max_shared_bytes = limits->info.max_shared_bytes;
     uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth,
              at = width == 32   ? 0
                   : width == 64 ? 1
@@ -50078,8 +50080,7 @@ SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_
     if (!network || !rows || !spyi_read_mlp(network->type, &m)) return false;
     const spyi_leaf *x = &b->leaves[rows->leaf];
     bool half = x->element->kind == SPYI_TYPE_SCALAR && x->element->scalar == SPY_DTYPE_FLOAT16;
-    if (!spyi_batch_fits(&m, &limits->profile, limits->info.max_shared_bytes, half, b->mode != 0, batch, why))
-        return false;
+    if (!spyi_batch_fits(&m, limits, half, b->mode != 0, batch, why)) return false;
     batch->network = (uint32_t)spyi_weights_of(b, network);
     batch->inputs = (uint32_t)rows->leaf;
     batch->outputs = (uint32_t)b->nodes[2].leaf;
@@ -71411,6 +71412,7 @@ static spy_status spyi_device_pack_profile(spy_device *device, spyi_text *error)
     profile->max_group_count = 65535;
     profile->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
     profile->names_formats = !cuda;
+    device->base->limits.any_arch = true;
     if (cuda && device->pack_arch_count == 0) device->pack_archs[device->pack_arch_count++] = profile->arch;
     qsort(device->pack_archs, device->pack_arch_count, sizeof *device->pack_archs, spyi_compare_archs);
     return SPY_OK;

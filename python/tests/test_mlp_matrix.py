@@ -340,6 +340,31 @@ for sizes in ("32, 8, 128, 2, ReLU, NoActivation", "32, 8, 64, 5, ReLU, NoActiva
 """)
 
 
+def test_engine_in_packs(fake, tmp_path):  # noqa: F811
+    """Where a pack is recorded, the batch engine takes the instructions that other architectures have, too; calls run from the pack without a compiler.
+    (Feature N3.)"""
+    fake("""
+from slangpy import mlp
+state.capability, state.multiprocessors, path = 90, 4, %r
+source = "import mlp; [Differentiable] float[8] whole(MLP<64, 8, 64, 3, ReLU, NoActivation, 0, Mixed> net, float x[64]) { return net.run(x); }"
+def use(d):
+    m = spy.Module.load_from_source(d, "packed", source)
+    net, x, seeds = spy.Tensor.zeros(d, (12800,), "float").with_grads(), spy.Tensor.zeros(d, (500, 64), "half"), spy.Tensor.zeros(d, (500, 8), "float")
+    m.whole(net, x, _result=seeds)
+    before = state.counts[2]
+    m.whole.bwds(net, x, _result=spy.diffPair(d=seeds))
+    d.wait_for_idle()
+    assert state.counts[2] == before + 2, state.counts[2] - before
+    return m.whole.explain(net, x) + m.whole.bwds.explain(net, x, _result=spy.diffPair(d=seeds))
+with spy.create_device(spy.DeviceType.cuda, record_pack=True) as d:
+    assert use(d).count("by the batch engine (mma.sync)") == 2
+    d.save_pack(path)
+with spy.create_device(spy.DeviceType.cuda, pack=path, slang_library="/nonexistent") as d:
+    use(d)
+    assert d.stats()["compiler_loads"] == 0
+""" % os.fspath(tmp_path / "networks.pack"))
+
+
 def test_explain(fake, device):  # noqa: F811
     """explain() says how each network of a call is computed, and why not in a faster way. (Feature N2.)"""
     source = """

@@ -217,9 +217,10 @@ static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_
 }
 
 // Fills *batch; or appends why the batch engine does not take the network.
-static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint32_t max_shared_bytes,
-                            bool half_inputs, bool backward, spyi_batch *batch, spyi_text *why) {
-    bool wgmma = profile->arch == 90;
+static bool spyi_batch_fits(const spyi_mlp *m, const spyi_limits *limits, bool half_inputs, bool backward,
+                            spyi_batch *batch, spyi_text *why) {
+    bool wgmma = limits->profile.arch == 90 && !limits->any_arch;
+    uint32_t max_shared_bytes = limits->info.max_shared_bytes;
     uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth,
              at = width == 32   ? 0
                   : width == 64 ? 1
@@ -300,8 +301,7 @@ SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_
     if (!network || !rows || !spyi_read_mlp(network->type, &m)) return false;
     const spyi_leaf *x = &b->leaves[rows->leaf];
     bool half = x->element->kind == SPYI_TYPE_SCALAR && x->element->scalar == SPY_DTYPE_FLOAT16;
-    if (!spyi_batch_fits(&m, &limits->profile, limits->info.max_shared_bytes, half, b->mode != 0, batch, why))
-        return false;
+    if (!spyi_batch_fits(&m, limits, half, b->mode != 0, batch, why)) return false;
     batch->network = (uint32_t)spyi_weights_of(b, network);
     batch->inputs = (uint32_t)rows->leaf;
     batch->outputs = (uint32_t)b->nodes[2].leaf;
