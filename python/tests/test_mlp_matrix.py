@@ -178,7 +178,7 @@ for unaligned in (False, True):
     if unaligned:
         y[:, 0] = y[:, 0] / (1 + np.abs(y[:, 0]))
         assert calls.error(got, y) < 1e-5, calls.error(got, y)
-        function = module.whole
+        function = module.whole.thread_group_size(256)  # the batch engine takes no such call
         more = ()
     else:
         assert calls.error(got[full:], y[full:]) < 1e-5 and calls.error(got[:full], near[:full]) < 6e-4, calls.error(got[full:], y[full:])
