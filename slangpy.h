@@ -7753,6 +7753,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "\n"
     "\n"
     "\n"
+    "\n"
     "module mlp_batch_engine;\n"
     "\n"
     "public void spyi_mlp_needs()\n"
@@ -7769,6 +7770,9 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "template<int WIDTH, int DEPTH, int INPUTS, int OUTPUTS, int ACTIVATION, int LOSS_, int FLAGS> struct Net {\n"
     "    static constexpr int W = WIDTH, D = DEPTH, I = INPUTS, O = OUTPUTS, ACT = ACTIVATION, LOSS = LOSS_;\n"
     "    static constexpr bool BF = FLAGS & 1, BIAS = (FLAGS & 2) != 0, F32 = (FLAGS & 4) != 0, DX = (FLAGS & 8) != 0, OUT32 = F32 || (FLAGS & 16) != 0;\n"
+    "\n"
+    "\n"
+    "    static constexpr bool CALL = LOSS_ >= 5, ONE = LOSS_ == 6, T32 = CALL ? !(FLAGS & 32) : F32, DX32 = !(FLAGS & 64);\n"
     "    static constexpr int KS = W / 16;                       // the number of steps of 16 along k\n"
     "    static constexpr int SWB = W < 64 ? W * 2 : 128;        // the bytes of a row of a slab\n"
     "    static constexpr int SWE = SWB / 2;                     // the elements of a row of a slab\n"
@@ -7803,6 +7807,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "MLP_D void block_sync() { __syncthreads(); }\n"
     "MLP_D int uniform(int v) { return __shfl_sync(~0u, v, 0); }\n"
     "MLP_D float lane_xor(float v, int mask) { return __shfl_xor_sync(~0u, v, mask); }\n"
+    "MLP_D u32 warp_most(u32 v) { return __reduce_max_sync(~0u, v); }\n"
     "MLP_D uint4 lds16(u32 a) {\n"
     "    uint4 v;\n"
     "    asm volatile(\"ld.shared.v4.b32 {%0,%1,%2,%3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"r\"(a) : \"memory\");\n"
@@ -7827,12 +7832,12 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    return v;\n"
     "}\n"
     "MLP_D uint4 ldsm4t(u32 a) {\n"
-    "    uint4 v;\n"
+    "    uint4 v;",
     "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"r\"(a) : \"memory\");\n"
     "    return v;\n"
     "}\n"
     "MLP_D uint2 ldsm2t(u32 a) {\n"
-    "    uint2 v;",
+    "    uint2 v;\n"
     "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];\" : \"=r\"(v.x), \"=r\"(v.y) : \"r\"(a) : \"memory\");\n"
     "    return v;\n"
     "}\n"
@@ -7905,8 +7910,8 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "#define MLP_O16(i) MLP_O4(i), MLP_O4(i + 4), MLP_O4(i + 8), MLP_O4(i + 12)\n"
     "#define MLP_O32(i) MLP_O16(i), MLP_O16(i + 16)\n"
     "#define MLP_O64(i) MLP_O32(i), MLP_O32(i + 32)\n"
-    "#define MLP_RS(T, N, R, a0, a1, a2, a3, a4, a5, a6) \\\n"
-    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a5 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\",
+    "#define MLP_RS(T, N, R, a0, a1, a2, a3, a4, a5, a6) \\",
+    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a5 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\\n"
     "        \"}, {%\" #a0 \",%\" #a1 \",%\" #a2 \",%\" #a3 \"}, %\" #a4 \", p, 1, 1, %\" #a6 \";\\n}\" : MLP_O##R(0) : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"l\"(b), \"r\"(s), \"n\"(TB))\n"
     "#define MLP_SS(T, N, R, a0, a1, a2, a3, a4) \\\n"
     "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a2 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\\n"
@@ -7939,8 +7944,8 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "\n"
     "struct Image {\n"
     "    const void *image;\n"
-    "    template<class N> MLP_D void stage_all(u32 s, int threads) const {\n"
-    "        stage(s, image, N::LAYER, threads);\n"
+    "    template<class N, bool PERMUTED = true> MLP_D void stage_all(u32 s, int threads) const {\n"
+    "        stage(s, (const char *)image + (PERMUTED ? 0 : N::LAYER), N::LAYER, threads);\n"
     "        stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, threads);\n"
     "        copy_commit();\n"
     "    }\n"
@@ -7952,7 +7957,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "\n"
     "template<class T> struct Parameters {\n"
     "    const T *parameters;\n"
-    "    template<class N> MLP_D void stage_all(u32 s, int threads) const {\n"
+    "    template<class N, bool PERMUTED = true> MLP_D void stage_all(u32 s, int threads) const {\n"
     "        for (int i = thread_x(); i < N::STAGED / 16; i += threads) sts16(s + i * 16, uint4{0, 0, 0, 0});\n"
     "        block_sync();\n"
     "        const T *from = parameters;\n"
@@ -7964,7 +7969,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "            for (u32 i = thread_x(); i < (u32)((inputs + 1) / 2 * outputs); i += threads) {\n"
     "                const int n = (int)(i % outputs), k = (int)(i / outputs * 2);\n"
     "                const u32 h = pack<N::BF>(parameter(from + k * outputs + n), k + 1 < inputs ? parameter(from + (k + 1) * outputs + n) : 0);\n"
-    "                sts4(to + place<N>(rows, n, layer ? k : unperm(k)), h);\n"
+    "                sts4(to + place<N>(rows, n, layer || !PERMUTED ? k : unperm(k)), h);\n"
     "            }\n"
     "            from += inputs * outputs;\n"
     "            if (N::BIAS) {\n"
@@ -7982,11 +7987,11 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        const float *f = (const float *)x + (size_t)row * N::I + chunk * 8;\n"
     "        float e[8];\n"
     "        if constexpr (N::I % 4 == 0) {\n"
-    "            float4 a = *(const float4 *)f, b = {0, 0, 0, 0};\n"
+    "            float4 a = *(const float4 *)f, b = {0, 0, 0, 0};",
     "            if (N::I % 8 == 0 || chunk * 8 + 4 < N::I) b = *(const float4 *)(f + 4);\n"
     "            e[0] = a.x, e[1] = a.y, e[2] = a.z, e[3] = a.w, e[4] = b.x, e[5] = b.y, e[6] = b.z, e[7] = b.w;\n"
     "        } else\n"
-    "#pragma unroll",
+    "#pragma unroll\n"
     "            for (int i = 0; i < 8; i++) e[i] = chunk * 8 + i < N::I ? f[i] : 0;\n"
     "        return uint4{pack<N::BF>(e[0], e[1]), pack<N::BF>(e[2], e[3]), pack<N::BF>(e[4], e[5]), pack<N::BF>(e[6], e[7])};\n"
     "    }\n"
@@ -8042,8 +8047,8 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    float2 v = {0, 0};\n"
     "    if (row >= rows) return v;\n"
     "    size_t at = (size_t)row * N::O + c;\n"
-    "    if constexpr (N::F32 && N::O == 8) return *(const float2 *)((const float *)t + at);\n"
-    "    if constexpr (N::F32) {\n"
+    "    if constexpr (N::T32 && N::O == 8 && !N::ONE) return *(const float2 *)((const float *)t + at);\n"
+    "    if constexpr (N::T32) {\n"
     "        if (c < N::O) v.x = ((const float *)t)[at];\n"
     "        if (c + 1 < N::O) v.y = ((const float *)t)[at + 1];\n"
     "        return v;\n"
@@ -8070,7 +8075,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    }\n"
     "    if constexpr (N::LOSS == 3) {\n"
     "        float a = fabsf(e);\n"
-    "        v = a <= 1 ? 0.5f * e * e : a - 0.5f;\n"
+    "        v = a <= 1 ? 0.5f * e * e : a - 0.5f;",
     "        g = a <= 1 ? e : e > 0 ? 1.f : -1.f;\n"
     "    }\n"
     "    sum += v;\n"
@@ -8081,18 +8086,70 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    if (row >= rows) {\n"
     "        o0 = o1 = 0;\n"
     "        return;\n"
-    "    }",
+    "    }\n"
     "    o0 = N::O == 8 || c < N::O ? lose<N>(o0, t.x, up, sum) : 0;\n"
     "    o1 = N::O == 8 || c + 1 < N::O ? lose<N>(o1, t.y, up, sum) : 0;\n"
     "}\n"
-    "template<class N> MLP_D void store_dx(float *dx, int row, int rows, int c, float v0, float v1) {\n"
-    "    if (row >= rows) return;\n"
-    "    float *p = dx + (size_t)row * N::I + c;\n"
-    "    if constexpr (N::I == N::W) *(float2 *)p = float2{v0, v1};\n"
-    "    else {\n"
-    "        if (c < N::I) p[0] = v0;\n"
-    "        if (c + 1 < N::I) p[1] = v1;\n"
+    "\n"
+    "template<class N> MLP_D float2 load_dx(const void *dx, int row, int rows, int c) {\n"
+    "    float2 v = {0, 0};\n"
+    "    if (!N::CALL || row >= rows) return v;\n"
+    "    const size_t at = (size_t)row * N::I + c;\n"
+    "    if constexpr (N::I == N::W && N::DX32) return *(const float2 *)((const float *)dx + at);\n"
+    "    if constexpr (N::I == N::W) {\n"
+    "        const u32 h = *(const u32 *)((const unsigned short *)dx + at);\n"
+    "        return float2{widen<N::BF>((unsigned short)h), widen<N::BF>((unsigned short)(h >> 16))};\n"
     "    }\n"
+    "    if (c < N::I) v.x = N::DX32 ? ((const float *)dx)[at] : widen<N::BF>(((const unsigned short *)dx)[at]);\n"
+    "    if (c + 1 < N::I) v.y = N::DX32 ? ((const float *)dx)[at + 1] : widen<N::BF>(((const unsigned short *)dx)[at + 1]);\n"
+    "    return v;\n"
+    "}\n"
+    "template<class N> MLP_D void store_dx(void *dx, int row, int rows, int c, float v0, float v1) {\n"
+    "    if (row >= rows) return;\n"
+    "    const size_t at = (size_t)row * N::I + c;\n"
+    "    if constexpr (N::DX32) {\n"
+    "        float *p = (float *)dx + at;\n"
+    "        if constexpr (N::I == N::W) *(float2 *)p = float2{v0, v1};\n"
+    "        else {\n"
+    "            if (c < N::I) p[0] = v0;\n"
+    "            if (c + 1 < N::I) p[1] = v1;\n"
+    "        }\n"
+    "    } else {\n"
+    "        unsigned short *p = (unsigned short *)dx + at;\n"
+    "        const u32 h = pack<N::BF>(v0, v1);\n"
+    "        if constexpr (N::I == N::W) *(u32 *)p = h;\n"
+    "        else {\n"
+    "            if (c < N::I) p[0] = (unsigned short)h;\n"
+    "            if (c + 1 < N::I) p[1] = (unsigned short)(h >> 16);\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "struct Scale {\n"
+    "    u32 now, least;\n"
+    "    MLP_D Scale() : now(127), least(253) {}\n"
+    "\n"
+    "\n"
+    "    MLP_D float take(u32 most) {\n"
+    "        const u32 e = most >> 23, before = now;\n"
+    "        if (e == 0 || e == 255 || e + now - 254 <= 3) return 1;\n"
+    "        now = e < 4 ? 253 : 257 - e;\n"
+    "        if (now > least + 48) now = least + 48;\n"
+    "        if (now < least) least = now;\n"
+    "        return now + 127 > before ? __uint_as_float((now + 127 - before) << 23) : 0.f;\n"
+    "    }\n"
+    "    MLP_D float by() const { return __uint_as_float(now << 23); }\n"
+    "    MLP_D float inverse() const { return __uint_as_float((254 - now) << 23); }\n"
+    "};\n"
+    "MLP_D u32 larger(u32 a, u32 b) { return a > b ? a : b; }\n"
+    "MLP_D u32 most_of(float2 a, float2 b) {\n"
+    "    const u32 all = 0x7fffffff;\n"
+    "    return larger(larger(__float_as_uint(a.x) & all, __float_as_uint(a.y) & all), larger(__float_as_uint(b.x) & all, __float_as_uint(b.y) & all));\n"
+    "}\n"
+    "template<int COUNT> MLP_D void scale_all(float (&v)[COUNT], float by) {\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < COUNT; i++) v[i] *= by;\n"
     "}\n"
     "\n"
     "\n"
@@ -8123,7 +8180,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    return (u64)((address & 0x3FFFF) >> 4) | (u64)(leading >> 4) << 16 | (u64)(stride >> 4) << 32 | (u64)swizzle << 62;\n"
     "}\n"
     "template<class N> MLP_D void set_bias(float (&acc)[N::W / 2], u32 bias, int t4) {\n"
-    "#pragma unroll\n"
+    "#pragma unroll",
     "    for (int i = 0; i < N::W / 2; i += 4) {\n"
     "        float2 b = lds_float2(bias + (i * 2 + t4 * 2) * 4);\n"
     "        acc[i] = acc[i + 2] = b.x, acc[i + 1] = acc[i + 3] = b.y;\n"
@@ -8178,7 +8235,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        }\n"
     "        wg_fence();\n"
     "#pragma unroll\n"
-    "        for (int k = 0; k < KS; k++)",
+    "        for (int k = 0; k < KS; k++)\n"
     "            wg_rs<N::BF, 0>(o, a[k], d0 + D * N::LAYER / 16 + k * 16 / N::SWE * (16 * N::SWB / 16) + k % (N::SWE / 16) * 2, N::BIAS || k > 0);\n"
     "        wg_commit(), wg_wait<0>(), hold(o);\n"
     "        const int row = tile * 64 + warp * 16 + l.gid;\n"
@@ -8189,19 +8246,18 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "\n"
     "\n"
     "\n"
-    "template<class N, int WGS> MLP_D void wg_gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {\n"
-    "    constexpr int D = N::D, BUFFER = 8192, GROUP = (D + 3) * BUFFER + 1024, WEIGHTS = N::STAGED;\n"
+    "template<class N, int WGS, class PARAMETERS> MLP_D void wg_gradient(PARAMETERS from_weights, const void *x, const void *t, float *part, void *dx, int rows, float up, float dx_scale) {\n"
+    "    constexpr int D = N::D, BUFFER = 8192, GROUP = (D + 3) * BUFFER + (N::CALL ? 2048 : 1024), WEIGHTS = N::STAGED;\n"
     "    constexpr int WEIGHTS_ROOM = (WEIGHTS + 1023) / 1024 * 1024;\n"
     "    static_assert(N::W == 64, \"\");\n"
     "    Lane l;\n"
     "    const int wg = uniform(thread_x() / 128), wt = thread_x() % 128, warp = wt / 32, tiles = (rows + 63) / 64, stride = blocks_x() * WGS;\n"
     "    const u32 sw = shared_base(), sb = sw + WEIGHTS_ROOM + wg * GROUP, ones = sw + WEIGHTS_ROOM + WGS * GROUP;\n"
     "    const u32 sX = sb, sH = sb + BUFFER, sG = sb + (D + 2) * BUFFER, sGo = sb + (D + 3) * BUFFER; // H of layer i (from 1): sH + i * BUFFER\n"
-    "    const u32 biases = sw + D * N::LAYER + N::LAST;\n"
-    "    stage(sw, (const char *)image + N::LAYER, WEIGHTS, WGS * 128);\n"
-    "    copy_commit();\n"
+    "    const u32 biases = sw + D * N::LAYER + N::LAST, most = sGo + 1024; // most: of a backward call's tile, a number for each warp\n"
+    "    from_weights.template stage_all<N, false>(sw, WGS * 128);\n"
     "    if (N::BIAS)\n"
-    "        for (int i = thread_x(); i < 256; i += WGS * 128) sts4(ones + i * 4, N::BF ? 0x3f803f80u : 0x3c003c00u);\n"
+    "        for (int i = thread_x(); i < 256; i += WGS * 128) sts4(ones + i * 4, N::BF ? 0x3f803f80u : 0x3c003c00u);",
     "    const u64 dK = descriptor(0, 16, 1024, 1);             // the swizzle is of 128 bytes, along k and along rows alike\n"
     "    const u64 dI = descriptor(0, 128, 128, 0);             // there is no swizzle\n"
     "    const u64 dW = dK + (sw >> 4), dG = dK + (sG >> 4), dGo = dI + (sGo >> 4), dOnes = dI + (ones >> 4);\n"
@@ -8230,6 +8286,11 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    };\n"
     "    int tile = block_x() * WGS + wg, buffer = 0;\n"
     "    if (tile < tiles) fetch(tile, sX);\n"
+    "    Scale scale;\n"
+    "    const float2 one = N::ONE ? load2<N>(t, 0, 1, l.t4 * 2) : float2{0, 0};\n"
+    "    auto given = [&](int r) { return N::ONE ? r < rows ? one : float2{0, 0} : load2<N>(t, r, rows, l.t4 * 2); };\n"
+    "    float2 next0 = {0, 0}, next1 = {0, 0}; // the next tile's gradients of outputs\n"
+    "    if (N::CALL) next0 = given(tile * 64 + warp * 16 + l.gid), next1 = given(tile * 64 + warp * 16 + l.gid + 8);\n"
     "    copy_wait();\n"
     "    proxy_fence();\n"
     "    block_sync();\n"
@@ -8237,8 +8298,23 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        const u32 cX = sX + buffer * BUFFER;\n"
     "        const u64 dX = dK + (cX >> 4);\n"
     "        const int row = tile * 64 + warp * 16 + l.gid;\n"
+    "        const float2 now0 = next0, now1 = next1;\n"
+    "        if constexpr (N::CALL) sts4(most + warp * 4, warp_most(most_of(now0, now1)));\n"
     "        copy_wait();\n"
     "        proxy_fence(), team_sync<128>(1 + wg);\n"
+    "        if constexpr (N::CALL) {\n"
+    "            const uint4 m = lds16(most);\n"
+    "            const float f = scale.take(larger(larger(m.x, m.y), larger(m.z, m.w)));\n"
+    "            if (f != 1) {\n"
+    "#pragma unroll\n"
+    "                for (int j = 0; j < D; j++) {\n"
+    "                    scale_all(w[j], f);\n"
+    "                    if (N::BIAS) scale_all(wb[j], f);\n"
+    "                }\n"
+    "                scale_all(wo, f);\n"
+    "            }\n"
+    "            next0 = given(row + stride * 64), next1 = given(row + stride * 64 + 8);\n"
+    "        }\n"
     "        if (tile + stride < tiles) fetch(tile + stride, sX + (buffer ^ 1) * BUFFER);\n"
     "        u32 a[4][4];\n"
     "#pragma unroll\n"
@@ -8254,24 +8330,29 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "            wg_commit(), wg_wait<0>(), hold(acc);\n"
     "#pragma unroll\n"
     "            for (int k = 0; k < 4; k++) {\n"
-    "#pragma unroll",
+    "#pragma unroll\n"
     "                for (int i = 0; i < 4; i++) a[k][i] = activate<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1]);\n"
     "                stsm4(sH + (layer + 1) * BUFFER + mrow + (mx ^ (k << 5)), uint4{a[k][0], a[k][1], a[k][2], a[k][3]});\n"
     "            }\n"
     "        }\n"
-    "        const float2 t0 = load2<N>(t, row, rows, l.t4 * 2), t1 = load2<N>(t, row + 8, rows, l.t4 * 2);\n"
     "        float o[4];\n"
-    "        if constexpr (N::BIAS) {\n"
-    "            float2 b = lds_float2(biases + (D * 64 + l.t4 * 2) * 4);\n"
-    "            o[0] = o[2] = b.x, o[1] = o[3] = b.y;\n"
-    "        }\n"
-    "        wg_fence();\n"
+    "        if constexpr (N::CALL) {\n"
+    "            if (N::BIAS) b0 += now0.x + now1.x, b1 += now0.y + now1.y;",
+    "            o[0] = now0.x * scale.by(), o[1] = now0.y * scale.by(), o[2] = now1.x * scale.by(), o[3] = now1.y * scale.by();\n"
+    "        } else {\n"
+    "            const float2 t0 = load2<N>(t, row, rows, l.t4 * 2), t1 = load2<N>(t, row + 8, rows, l.t4 * 2);\n"
+    "            if constexpr (N::BIAS) {\n"
+    "                float2 b = lds_float2(biases + (D * 64 + l.t4 * 2) * 4);\n"
+    "                o[0] = o[2] = b.x, o[1] = o[3] = b.y;\n"
+    "            }\n"
+    "            wg_fence();\n"
     "#pragma unroll\n"
-    "        for (int k = 0; k < 4; k++) wg_rs<N::BF, 0>(o, a[k], dW + D * 512 + 2 * k, N::BIAS || k > 0);\n"
-    "        wg_commit(), wg_wait<0>(), hold(o);\n"
-    "        lose2<N>(o[0], o[1], t0, row, rows, l.t4 * 2, up, loss);\n"
-    "        lose2<N>(o[2], o[3], t1, row + 8, rows, l.t4 * 2, up, loss);\n"
-    "        if (N::BIAS) b0 += o[0] + o[2], b1 += o[1] + o[3];\n"
+    "            for (int k = 0; k < 4; k++) wg_rs<N::BF, 0>(o, a[k], dW + D * 512 + 2 * k, N::BIAS || k > 0);\n"
+    "            wg_commit(), wg_wait<0>(), hold(o);\n"
+    "            lose2<N>(o[0], o[1], t0, row, rows, l.t4 * 2, up, loss);\n"
+    "            lose2<N>(o[2], o[3], t1, row + 8, rows, l.t4 * 2, up, loss);\n"
+    "            if (N::BIAS) b0 += o[0] + o[2], b1 += o[1] + o[3];\n"
+    "        }\n"
     "        u32 g[4] = {pack<N::BF>(o[0], o[1]), pack<N::BF>(o[2], o[3]), 0, 0};\n"
     "        sts4(sGo + (warp * 16 + l.gid) * 16 + l.t4 * 4, g[0]);\n"
     "        sts4(sGo + (warp * 16 + l.gid + 8) * 16 + l.t4 * 4, g[1]);\n"
@@ -8318,11 +8399,12 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "                wg_wait<0>(), proxy_fence(), team_sync<128>(1 + wg);\n"
     "            } else if (N::DX) {\n"
     "                wg_wait<1>(), hold(back);\n"
+    "                const float factor = N::CALL ? scale.inverse() : dx_scale;\n"
+    "                float2 old[16];\n"
     "#pragma unroll\n"
-    "                for (int i = 0; i < 32; i += 4) {\n"
-    "                    store_dx<N>(dx, row, rows, i * 2 + l.t4 * 2, back[i] * dx_scale, back[i + 1] * dx_scale);\n"
-    "                    store_dx<N>(dx, row + 8, rows, i * 2 + l.t4 * 2, back[i + 2] * dx_scale, back[i + 3] * dx_scale);\n"
-    "                }\n"
+    "                for (int i = 0; i < 16; i++) old[i] = load_dx<N>(dx, row + i % 2 * 8, rows, i / 2 * 8 + l.t4 * 2);\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < 16; i++) store_dx<N>(dx, row + i % 2 * 8, rows, i / 2 * 8 + l.t4 * 2, old[i].x + back[2 * i] * factor, old[i].y + back[2 * i + 1] * factor);\n"
     "            }\n"
     "        }\n"
     "        wg_wait<0>();\n"
@@ -8333,16 +8415,24 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        if (N::BIAS) hold(wb[j]);\n"
     "    }\n"
     "    hold(wo);\n"
+    "    if constexpr (N::CALL) {\n"
+    "#pragma unroll\n"
+    "        for (int j = 0; j < D; j++) {\n"
+    "            scale_all(w[j], scale.inverse());\n"
+    "            if (N::BIAS) scale_all(wb[j], scale.inverse());\n"
+    "        }\n"
+    "        scale_all(wo, scale.inverse());\n"
+    "    }\n"
     "\n"
     "    block_sync();\n"
     "    const u32 r = sw + WEIGHTS_ROOM + wt * 16; // the order is that of the registers, which has no bank conflicts\n"
-    "#pragma unroll\n"
+    "#pragma unroll",
     "    for (int g = 1; g < WGS; g++) {\n"
     "        if (wg == g) {\n"
     "#pragma unroll\n"
     "            for (int j = 0; j < D; j++) {\n"
     "#pragma unroll\n"
-    "                for (int i = 0; i < 8; i++)",
+    "                for (int i = 0; i < 8; i++)\n"
     "                    sts16(r + (j * 9 + i) * 2048, uint4{__float_as_uint(w[j][4 * i]), __float_as_uint(w[j][4 * i + 1]), __float_as_uint(w[j][4 * i + 2]), __float_as_uint(w[j][4 * i + 3])});\n"
     "                if (N::BIAS) sts16(r + (j * 9 + 8) * 2048, uint4{__float_as_uint(wb[j][0]), __float_as_uint(wb[j][1]), __float_as_uint(wb[j][2]), __float_as_uint(wb[j][3])});\n"
     "            }\n"
@@ -8425,9 +8515,9 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        for (int i = 0; i < 4; i++) a[k][i] = activate<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1]);\n"
     "}\n"
     "template<class N> MLP_D void fill_ones(u32 to, int threads) {\n"
-    "    if (N::BIAS)\n"
+    "    if (N::BIAS)",
     "        for (int i = thread_x(); i < 256; i += threads) sts4(to + i * 4, N::BF ? 0x3f803f80u : 0x3c003c00u);\n"
-    "}",
+    "}\n"
     "template<class N> MLP_D void wide_gradient(const void *image, const void *x, const void *t, float *part, void *between, int rows, float up) {\n"
     "    constexpr int D = N::D, GROUP = 3 * 16384 + 1024, ROOM = (N::STAGED + 1023) / 1024 * 1024;\n"
     "    static_assert(N::W == 128 && (D == 2 || D == 3), \"\");\n"
@@ -8499,9 +8589,9 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "            for (int k = 0; k < 4; k++)\n"
     "                wg_ss<N::BF, 1, 1>(wo, dK + ((s0 + j * GROUP + 32768) >> 4) + wg * 512 + 128 * k, dI + ((s0 + j * GROUP + 49152) >> 4) + 16 * k, 1);\n"
     "        wg_commit(), wg_wait<1>(), hold(back);\n"
-    "        wide.mask(back, a, sL);\n"
+    "        wide.mask(back, a, sL);",
     "        wg_wait<0>(), block_sync();\n"
-    "        wide.store(a, sL);                                 // the gradient replaces the activations",
+    "        wide.store(a, sL);                                 // the gradient replaces the activations\n"
     "        proxy_fence(), block_sync();\n"
     "        float next[64];\n"
     "        wg_fence();\n"
@@ -8574,11 +8664,11 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        const u32 sX = sb + buffer * 32768, sG = sX + 16384, aX = s0 + buffer * 32768, aG = aX + 16384;\n"
     "        const int row = (tiles - 1 - tile) * 128 + wg * 64 + warp * 16 + l.gid;\n"
     "        u32 a[8][4];\n"
-    "        if constexpr (D == 3) {\n"
+    "        if constexpr (D == 3) {",
     "            float acc[64];\n"
     "            if constexpr (N::BIAS) set_bias<N>(acc, biases, l.t4);\n"
     "            wg_fence();\n"
-    "#pragma unroll",
+    "#pragma unroll\n"
     "            for (int k = 0; k < 8; k++) wg_ss<N::BF, 0, 0>(acc, dK + (sX >> 4) + (k >> 2) * 512 + (k & 3) * 2, dK + (sw >> 4) + (k >> 2) * 1024 + (k & 3) * 2, N::BIAS || k > 0);\n"
     "            wg_commit(), wg_wait<0>(), hold(acc);\n"
     "            activate_all<N>(acc, a);\n"
@@ -8661,8 +8751,8 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    mma<BF>(c0, a, b.x, b.y);\n"
     "    mma<BF>(c1, a, b.z, b.w);\n"
     "}\n"
-    "template<class N> MLP_D uint4 activate8(const float (&c)[8]) { return uint4{activate<N>(c[0], c[1]), activate<N>(c[2], c[3]), activate<N>(c[4], c[5]), activate<N>(c[6], c[7])}; }\n"
-    "template<class N> MLP_D uint4 masked8(const float (&c)[8], uint4 h) { return uint4{masked<N>(c[0], c[1], h.x), masked<N>(c[2], c[3], h.y), masked<N>(c[4], c[5], h.z), masked<N>(c[6], c[7], h.w)}; }",
+    "template<class N> MLP_D uint4 activate8(const float (&c)[8]) { return uint4{activate<N>(c[0], c[1]), activate<N>(c[2], c[3]), activate<N>(c[4], c[5]), activate<N>(c[6], c[7])}; }",
+    "template<class N> MLP_D uint4 masked8(const float (&c)[8], uint4 h) { return uint4{masked<N>(c[0], c[1], h.x), masked<N>(c[2], c[3], h.y), masked<N>(c[4], c[5], h.z), masked<N>(c[6], c[7], h.w)}; }\n"
     "template<class N> MLP_D void start8(float (&c)[8], u32 bias, int t4) { // sets zeros, or the biases of 16 columns\n"
     "    if constexpr (N::BIAS) {\n"
     "        float2 p = lds_float2(bias + t4 * 8), q = lds_float2(bias + 32 + t4 * 8);\n"
@@ -8742,12 +8832,12 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "#pragma unroll\n"
     "        for (int k = 0; k < KS; k += 2) {\n"
     "            const uint4 b = read.last(s + D * N::LAYER, k);\n"
-    "#pragma unroll\n"
+    "#pragma unroll",
     "            for (int r = 0; r < R; r++) mma<N::BF>(o[r], a[r][k], b.x, b.y), mma<N::BF>(o[r], a[r][k + 1], b.z, b.w);\n"
     "        }\n"
     "#pragma unroll\n"
     "        for (int r = 0; r < R; r++) {\n"
-    "            const int row = tile * ROWS + r * 16 + l.gid;",
+    "            const int row = tile * ROWS + r * 16 + l.gid;\n"
     "            store2<N>(y, row, rows, l.t4 * 2, o[r][0], o[r][1]);\n"
     "            store2<N>(y, row + 8, rows, l.t4 * 2, o[r][2], o[r][3]);\n"
     "        }\n"
@@ -8782,19 +8872,19 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "}\n"
     "\n"
     "\n"
-    "template<class N, int TEAMS> MLP_D void mma_gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {\n"
+    "template<class N, int TEAMS, class PARAMETERS> MLP_D void mma_gradient(PARAMETERS from_weights, const void *x, const void *t, float *part, void *dx, int rows, float up, float dx_scale) {\n"
     "    constexpr int W = N::W, D = N::D, KS = N::KS, T = W / 32 * (W / 32), ROWS = 32 * T, TPB = TEAMS * T * 32;\n"
-    "    constexpr int BUFFER = ROWS * N::SWB, TEAM = (D + 2) * BUFFER + ROWS * 16, WEIGHTS_ROOM = (N::STAGED + 1023) / 1024 * 1024;\n"
+    "    constexpr int BUFFER = ROWS * N::SWB, TEAM = (D + 2) * BUFFER + ROWS * 16 + (N::CALL && T > 1 ? 128 : 0), WEIGHTS_ROOM = (N::STAGED + 1023) / 1024 * 1024;\n"
     "    constexpr int LT = KS / T > 0 ? KS / T : 1; // the number of tiles of 16 features of the last layer's gradient for each warp\n"
     "    static_assert(W == 32 || W == 64, \"\");\n"
     "    Lane l;\n"
     "    const int team = uniform(thread_x() / (T * 32)), warp = uniform(thread_x() % (T * 32) / 32);\n"
     "    const u32 s = shared_base(), biases = s + D * N::LAYER + N::LAST, tb = s + WEIGHTS_ROOM + team * TEAM;\n"
-    "    stage(s, image, N::LAYER, TPB);\n"
-    "    stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, TPB);\n"
-    "    copy_commit(), copy_wait();\n"
+    "    from_weights.template stage_all<N>(s, TPB);\n"
+    "    copy_wait();\n"
     "    block_sync();\n"
-    "    const u32 sH = tb, sG = tb + (D + 1) * BUFFER, sO = tb + (D + 2) * BUFFER; // x counts as H of layer 0\n"
+    "\n"
+    "    const u32 sH = tb, sG = tb + (D + 1) * BUFFER, sO = tb + (D + 2) * BUFFER, most = sO + ROWS * 16;\n"
     "    const Reader<N> read(l.lane);\n"
     "    const Rows<N> at(l.lane, warp);\n"
     "    const int wn = warp / (W / 32), wk = warp % (W / 32), tiles = (rows + ROWS - 1) / ROWS;\n"
@@ -8811,14 +8901,22 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    for (int i = 0; i < LT; i++)\n"
     "#pragma unroll\n"
     "        for (int e = 0; e < 4; e++) wo[i][e] = 0;\n"
+    "    Scale scale;\n"
+    "    const float2 one = N::ONE ? load2<N>(t, 0, 1, l.t4 * 2) : float2{0, 0};\n"
+    "    auto given = [&](int r) { return N::ONE ? r < rows ? one : float2{0, 0} : load2<N>(t, r, rows, l.t4 * 2); };\n"
     "    for (int tile = block_x() * TEAMS + team; tile < tiles; tile += blocks_x() * TEAMS) {\n"
     "        const int first = tile * ROWS + warp * 32 + l.gid;\n"
     "        uint4 a[2][KS];\n"
+    "        float2 seeds[4];\n"
+    "        if constexpr (N::CALL) {\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < 4; i++) seeds[i] = given(first + i * 8);\n"
+    "        }\n"
     "#pragma unroll\n"
     "        for (int r = 0; r < 2; r++)\n"
     "#pragma unroll\n"
     "            for (int c = 0; c < KS / 2; c++) {\n"
-    "                uint4 u = load8<N>(x, first + r * 16, rows, c * 4 + l.t4), v = load8<N>(x, first + r * 16 + 8, rows, c * 4 + l.t4);\n"
+    "                uint4 u = load8<N>(x, first + r * 16, rows, c * 4 + l.t4), v = load8<N>(x, first + r * 16 + 8, rows, c * 4 + l.t4);",
     "                a[r][2 * c] = uint4{u.x, v.x, u.y, v.y}, a[r][2 * c + 1] = uint4{u.z, v.z, u.w, v.w};\n"
     "                store_fragment<N>(at, sH, warp, r, 2 * c, a[r][2 * c]);\n"
     "                store_fragment<N>(at, sH, warp, r, 2 * c + 1, a[r][2 * c + 1]);\n"
@@ -8828,7 +8926,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "            uint4 n[2][KS];\n"
     "#pragma unroll\n"
     "            for (int nt = 0; nt < KS; nt++) {\n"
-    "                float c[2][8];",
+    "                float c[2][8];\n"
     "                start8<N>(c[0], biases + (layer * W + nt * 16) * 4, l.t4), start8<N>(c[1], biases + (layer * W + nt * 16) * 4, l.t4);\n"
     "#pragma unroll\n"
     "                for (int k = 0; k < KS; k++) {\n"
@@ -8847,8 +8945,34 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "                for (int k = 0; k < KS; k++) a[r][k] = n[r][k];\n"
     "        }\n"
     "        uint4 go[2];\n"
-    "        {\n"
-    "            float o[2][4];\n"
+    "        float o[2][4];\n"
+    "        if constexpr (N::CALL) {\n"
+    "            u32 m = warp_most(larger(most_of(seeds[0], seeds[1]), most_of(seeds[2], seeds[3])));\n"
+    "            if constexpr (T > 1) {\n"
+    "                sts4(most + warp * 4, m);\n"
+    "                team_sync<T * 32>(1 + team);\n"
+    "                const uint4 of = lds16(most);\n"
+    "                m = larger(larger(of.x, of.y), larger(of.z, of.w));\n"
+    "            }\n"
+    "            const float f = scale.take(m);\n"
+    "            if (f != 1) {\n"
+    "#pragma unroll\n"
+    "                for (int d = 0; d < D; d++)\n"
+    "#pragma unroll\n"
+    "                    for (int i = 0; i < 2; i++) {\n"
+    "                        scale_all(w[d][i][0], f), scale_all(w[d][i][1], f);\n"
+    "                        if (N::BIAS) scale_all(wb[d][i], f);\n"
+    "                    }\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < LT; i++) scale_all(wo[i], f);\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "            for (int r = 0; r < 2; r++) {\n"
+    "                const float2 p = seeds[r * 2], q = seeds[r * 2 + 1];\n"
+    "                if (N::BIAS) b0 += p.x + q.x, b1 += p.y + q.y;\n"
+    "                o[r][0] = p.x * scale.by(), o[r][1] = p.y * scale.by(), o[r][2] = q.x * scale.by(), o[r][3] = q.y * scale.by();\n"
+    "            }\n"
+    "        } else {\n"
     "            start4<N>(o[0], biases + D * W * 4, l.t4), start4<N>(o[1], biases + D * W * 4, l.t4);\n"
     "#pragma unroll\n"
     "            for (int k = 0; k < KS; k += 2) {\n"
@@ -8863,10 +8987,13 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "                lose2<N>(o[r][0], o[r][1], t0, row, rows, l.t4 * 2, up, loss);\n"
     "                lose2<N>(o[r][2], o[r][3], t1, row + 8, rows, l.t4 * 2, up, loss);\n"
     "                if (N::BIAS) b0 += o[r][0] + o[r][2], b1 += o[r][1] + o[r][3];\n"
-    "                go[r] = uint4{pack<N::BF>(o[r][0], o[r][1]), pack<N::BF>(o[r][2], o[r][3]), 0, 0};\n"
-    "                sts4(sO + (warp * 32 + r * 16 + l.gid) * 16 + l.t4 * 4, go[r].x);\n"
-    "                sts4(sO + (warp * 32 + r * 16 + l.gid + 8) * 16 + l.t4 * 4, go[r].y);\n"
     "            }\n"
+    "        }\n"
+    "#pragma unroll\n"
+    "        for (int r = 0; r < 2; r++) {\n"
+    "            go[r] = uint4{pack<N::BF>(o[r][0], o[r][1]), pack<N::BF>(o[r][2], o[r][3]), 0, 0};\n"
+    "            sts4(sO + (warp * 32 + r * 16 + l.gid) * 16 + l.t4 * 4, go[r].x);\n"
+    "            sts4(sO + (warp * 32 + r * 16 + l.gid + 8) * 16 + l.t4 * 4, go[r].y);\n"
     "        }\n"
     "        team_sync<T * 32>(1 + team);\n"
     "        if (warp * LT < KS)\n"
@@ -8876,7 +9003,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "                for (int i = 0; i < LT; i++) mma<N::BF>(wo[i], at.left(sH + D * BUFFER, ks, warp * LT + i), b.x, b.y);\n"
     "            }\n"
     "#pragma unroll\n"
-    "        for (int nt = 0; nt < KS; nt++) {\n"
+    "        for (int nt = 0; nt < KS; nt++) {",
     "            const uint4 b = read.transposed(s + D * N::LAYER, 16, 0, nt);\n"
     "#pragma unroll\n"
     "            for (int r = 0; r < 2; r++) {\n"
@@ -8903,14 +9030,20 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "                }\n"
     "            }\n"
     "            if (layer > 0 || N::DX) {\n"
+    "                const float factor = N::CALL ? scale.inverse() : dx_scale; // of the gradients of x\n"
     "                uint4 n[2][KS];\n"
     "#pragma unroll\n"
     "                for (int nt = 0; nt < KS; nt++) {\n"
     "                    float c[2][8];\n"
+    "                    float2 old[2][4];\n"
     "                    clear(c[0]), clear(c[1]);\n"
+    "                    if (layer == 0)\n"
+    "#pragma unroll\n"
+    "                        for (int i = 0; i < 8; i++)\n"
+    "                            old[i / 4][i % 4] = load_dx<N>(dx, first + i / 4 * 16 + (i % 2) * 8, rows, perm(nt * 16 + i % 4 / 2 * 8 + l.t4 * 2));\n"
     "#pragma unroll\n"
     "                    for (int k = 0; k < KS; k++) {\n"
-    "                        const uint4 b = read.transposed(s + layer * N::LAYER, W, k, nt);",
+    "                        const uint4 b = read.transposed(s + layer * N::LAYER, W, k, nt);\n"
     "                        mma2<N::BF>(c[0], a[0][k], b), mma2<N::BF>(c[1], a[1][k], b);\n"
     "                    }\n"
     "#pragma unroll\n"
@@ -8921,7 +9054,8 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "                        } else {\n"
     "#pragma unroll\n"
     "                            for (int e = 0; e < 8; e += 2) // the first layer's k is permuted\n"
-    "                                store_dx<N>(dx, first + r * 16 + (e / 2 % 2) * 8, rows, perm(nt * 16 + e / 4 * 8 + l.t4 * 2), c[r][e] * dx_scale, c[r][e + 1] * dx_scale);\n"
+    "                                store_dx<N>(dx, first + r * 16 + (e / 2 % 2) * 8, rows, perm(nt * 16 + e / 4 * 8 + l.t4 * 2), old[r][e / 2].x + c[r][e] * factor,\n"
+    "                                            old[r][e / 2].y + c[r][e + 1] * factor);\n"
     "                        }\n"
     "                    }\n"
     "                }\n"
@@ -8934,6 +9068,18 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "            team_sync<T * 32>(1 + team);\n"
     "        }\n"
     "    }\n"
+    "    if constexpr (N::CALL) {\n"
+    "        const float f = scale.inverse();\n"
+    "#pragma unroll\n"
+    "        for (int d = 0; d < D; d++)\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < 2; i++) {\n"
+    "                scale_all(w[d][i][0], f), scale_all(w[d][i][1], f);\n"
+    "                if (N::BIAS) scale_all(wb[d][i], f);\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < LT; i++) scale_all(wo[i], f);\n"
+    "    }\n"
     "\n"
     "    block_sync();\n"
     "    const u32 q = s + thread_x() % (T * 32) * 16;\n"
@@ -8942,7 +9088,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    auto add = [&](u32 at, float *v) {\n"
     "        uint4 u = lds16(at);\n"
     "        v[0] += __uint_as_float(u.x), v[1] += __uint_as_float(u.y), v[2] += __uint_as_float(u.z), v[3] += __uint_as_float(u.w);\n"
-    "    };\n"
+    "    };",
     "    for (int tm = 1; tm < TEAMS; tm++) {\n"
     "        if (team == tm) {\n"
     "#pragma unroll\n"
@@ -9009,7 +9155,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    for (; f.layer <= N::D; f.layer++) {\n"
     "        const int out = f.layer < N::D ? N::W : N::O, weights = (f.layer ? N::W : N::I) * out;\n"
     "        if (p < weights) {\n"
-    "            f.n = p % out, f.k = p / out;",
+    "            f.n = p % out, f.k = p / out;\n"
     "            return f;\n"
     "        }\n"
     "        p -= weights;\n"
@@ -9047,7 +9193,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "\n"
     "\n"
     "\n"
-    "enum { COUNTERS = 4 };\n"
+    "enum { COUNTERS = 4 };",
     "template<class N> MLP_D void update_with(float *counters, float *gradients, float *parameters, float *state, void *image, Steps q, int rows, int mode) {\n"
     "    const u32 s = shared_base();\n"
     "    const float *part = counters + COUNTERS, step = counters[0] + 1;\n"
@@ -9093,44 +9239,84 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "}\n"
     "\n"
     "\n"
-    "template<int S, int P> using NetOf = Net<(S & 255), (S >> 8 & 15), (S >> 12 & 255), (S >> 20 & 15), (P & 7), (P >> 3 & 7), (P >> 6 & 31)>;\n"
+    "template<class N, bool HALF> MLP_D void add_sums(const float *part, void *gradients, int rows) {\n"
+    "    constexpr int W = N::W, D = N::D, I = N::I, O = N::O, B = N::BIAS;\n"
+    "    const u32 s = shared_base();\n"
+    "    const int lane = thread_x() % 32, slice = thread_x() / 32, at = block_x() * 32 + lane;\n"
+    "    float a = 0;\n"
+    "    if (at < N::PLOSS)\n"
+    "#pragma unroll 8\n"
+    "        for (int r = slice; r < rows; r += 8) a += part[(size_t)r * N::PART + at];\n"
+    "    sts4(s + (slice * 33 + lane) * 4, __float_as_uint(a));\n"
+    "    block_sync();\n"
+    "    if (slice != 0 || at >= N::PLOSS) return;\n"
+    "    a = 0;\n"
+    "    for (int i = 0; i < 8; i++) a += lds_float(s + (i * 33 + lane) * 4);\n"
+    "    const bool bias = at >= N::PBIAS;\n"
+    "    const int layer = bias ? (at - N::PBIAS) / W : at / (W * W), inputs = layer ? W : I, outputs = layer < D ? W : O, k = bias ? inputs : at % W,\n"
+    "              n = bias ? (at - N::PBIAS) % W : at / W % W;\n"
+    "    if (n >= outputs || (!bias && k >= inputs)) return;\n"
+    "    const int p = (layer ? (I + B) * W + (layer - 1) * (W + B) * W : 0) + k * outputs + n;\n"
+    "    if constexpr (HALF) {\n"
+    "        unsigned short *g = (unsigned short *)gradients + p;\n"
+    "        *g = (unsigned short)pack<false>(widen<false>(*g) + a, 0);\n"
+    "    } else ((float *)gradients)[p] += a;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "template<int S, int P> using NetOf = Net<(S & 255), (S >> 8 & 15), (S >> 12 & 255), (S >> 20 & 15), (P & 7), (P >> 3 & 7), (P >> 6 & 31) | (P >> 22 & 3) << 5>;\n"
     "\n"
     "template<int S, int P, class WEIGHTS> MLP_D void forward_of(WEIGHTS weights, const void *x, void *y, int rows) {\n"
     "    constexpr int WARPS = P >> 12 & 63;\n"
-    "    if constexpr (P >> 18 == 0 && (P >> 11 & 1)) {\n"
+    "    if constexpr ((P >> 18 & 15) == 0 && (P >> 11 & 1)) {\n"
     "#ifdef MLP_WGMMA\n"
     "        wg_forward<NetOf<S, P>, WARPS / 4>(weights, x, y, rows);\n"
     "#else\n"
     "        static_assert(!P, \"this engine needs sm_90a\");\n"
     "#endif\n"
-    "    } else if constexpr (P >> 18 == 0) mma_forward<NetOf<S, P>, WARPS, 2>(weights, x, y, rows);\n"
-    "}",
-    "template<int S, int P> MLP_D void forward(const void *image, const void *x, void *y, int rows) { forward_of<S, P>(Image{image}, x, y, rows); }\n"
+    "    } else if constexpr ((P >> 18 & 15) == 0) mma_forward<NetOf<S, P>, WARPS, 2>(weights, x, y, rows);\n"
+    "}\n"
+    "template<int S, int P> MLP_D void forward(const void *image, const void *x, void *y, int rows) { forward_of<S, P>(Image{image}, x, y, rows); }",
     "template<int S, int P, class T> MLP_D void forward_from(const T *parameters, const void *x, void *y, int rows) { forward_of<S, P>(Parameters<T>{parameters}, x, y, rows); }\n"
-    "template<int S, int P> MLP_D void gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {\n"
-    "    if (P >> 18 == 1 && block_x() == 0 && thread_x() == 0) part[0] = part[1];\n"
-    "    part += COUNTERS;\n"
+    "template<int S, int P, class PARAMETERS> MLP_D void gradient_of(PARAMETERS weights, const void *x, const void *t, float *part, void *dx, int rows, float up, float dx_scale) {\n"
     "    constexpr int WARPS = P >> 12 & 63, TEAM = (S & 255) / 32 * ((S & 255) / 32);\n"
-    "    if constexpr (P >> 18 == 1 && (P >> 11 & 1)) {\n"
+    "    if constexpr ((P >> 11 & 1) != 0) {\n"
     "#ifdef MLP_WGMMA\n"
-    "        if constexpr ((S & 255) == 128) wide_gradient<NetOf<S, P>>(image, x, t, part, dx, rows, up);\n"
-    "        else wg_gradient<NetOf<S, P>, WARPS / 4>(image, x, t, part, dx, rows, up, dx_scale);\n"
+    "        wg_gradient<NetOf<S, P>, WARPS / 4>(weights, x, t, part, dx, rows, up, dx_scale);\n"
     "#else\n"
     "        static_assert(!P, \"this engine needs sm_90a\");\n"
     "#endif\n"
-    "    } else if constexpr (P >> 18 == 1) mma_gradient<NetOf<S, P>, WARPS / TEAM>(image, x, t, part, dx, rows, up, dx_scale);\n"
+    "    } else mma_gradient<NetOf<S, P>, WARPS / TEAM>(weights, x, t, part, dx, rows, up, dx_scale);\n"
+    "}\n"
+    "template<int S, int P> MLP_D void gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {\n"
+    "    if constexpr ((P >> 18 & 15) == 1) {\n"
+    "        if (block_x() == 0 && thread_x() == 0) part[0] = part[1];\n"
+    "        part += COUNTERS;\n"
+    "#ifdef MLP_WGMMA\n"
+    "        if constexpr ((P >> 11 & 1) && (S & 255) == 128) return wide_gradient<NetOf<S, P>>(image, x, t, part, dx, rows, up);\n"
+    "        else\n"
+    "#endif\n"
+    "        gradient_of<S, P>(Image{image}, x, t, part, dx, rows, up, dx_scale);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "template<int S, int P, class T> MLP_D void gradient_from(const T *parameters, const void *x, const void *t, float *part, void *dx, int rows) {\n"
+    "    if constexpr ((P >> 18 & 15) == 5) gradient_of<S, P>(Parameters<T>{parameters}, x, t, part, dx, rows, 1, 1);\n"
+    "}\n"
+    "template<int S, int P, class T> MLP_D void add_gradient(const float *part, T *gradients, int rows) {\n"
+    "    if constexpr ((P >> 18 & 15) == 6) add_sums<NetOf<S, P>, sizeof(T) == 2>(part, gradients, rows);\n"
     "}\n"
     "template<int S, int P> MLP_D void rest(const void *image, const void *x, const void *between, float *part, float *dx, int rows, float dx_scale) {\n"
     "#ifdef MLP_WGMMA\n"
-    "    if constexpr (P >> 18 == 4) wide_rest<NetOf<S, P>>(image, x, between, part + COUNTERS, dx, rows, dx_scale);\n"
+    "    if constexpr ((P >> 18 & 15) == 4) wide_rest<NetOf<S, P>>(image, x, between, part + COUNTERS, dx, rows, dx_scale);\n"
     "#endif\n"
     "}\n"
     "template<int S, int P> MLP_D void update(float *part, float *gradients, float *parameters, float *state, void *image, float4 a, float4 b, uint2 c) {\n"
-    "    if constexpr (P >> 18 == 2)\n"
+    "    if constexpr ((P >> 18 & 15) == 2)\n"
     "        update_with<NetOf<S, P>>(part, gradients, parameters, state, image, Steps{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}, (int)c.x, (int)c.y);\n"
     "}\n"
     "template<int S, int P> MLP_D void pack_all(const float *parameters, void *image) {\n"
-    "    if constexpr (P >> 18 == 3) pack_weights<NetOf<S, P>>(parameters, image);\n"
+    "    if constexpr ((P >> 18 & 15) == 3) pack_weights<NetOf<S, P>>(parameters, image);\n"
     "}\n"
     "} // namespace spy_mlp\n"
     ")\");\n"
@@ -9143,6 +9329,27 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    spyi_mlp_needs();\n"
     "    spyi_mlp_call(S, P, parameters, x, y, rows);\n"
     "}\n"
+    "\n"
+    "\n"
+    "public void spyi_mlp_gradient<let S : int, let P : int, Parameter, X, Y, DX>(Parameter *parameters, X *x, Y *dy, float *sums, DX *dx, uint rows)\n"
+    "{\n"
+    "    spyi_mlp_needs();\n"
+    "    spyi_mlp_call_gradient(S, P, parameters, x, dy, sums, dx, rows);\n"
+    "}\n"
+    "\n"
+    "public void spyi_mlp_gradient_one<let S : int, let P : int, Parameter, X, let N : int, DX>(Parameter *parameters, X *x, float dy[N], float *sums, DX *dx, uint rows)\n"
+    "{\n"
+    "    spyi_mlp_needs();\n"
+    "    spyi_mlp_call_gradient_one(S, P, parameters, x, dy, sums, dx, rows);\n"
+    "}\n"
+    "public void spyi_mlp_add_gradient<let S : int, let P : int, Parameter>(float *sums, Parameter *gradients, uint rows)\n"
+    "{\n"
+    "    spyi_mlp_needs();\n"
+    "    spyi_mlp_call_add(S, P, sums, gradients, rows);\n"
+    "}\n"
+    "internal void spyi_mlp_call_gradient<Parameter, X, Y, DX>(int s, int p, Parameter *parameters, X *x, Y *dy, float *sums, DX *dx, uint rows) { __intrinsic_asm \"spy_mlp::gradient_from<$0, $1>($2, $3, $4, $5, $6, (int)($7))\"; }\n"
+    "internal void spyi_mlp_call_gradient_one<Parameter, X, let N : int, DX>(int s, int p, Parameter *parameters, X *x, inout float dy[N], float *sums, DX *dx, uint rows) { __intrinsic_asm \"spy_mlp::gradient_from<$0, $1>($2, $3, $4, $5, $6, (int)($7))\"; }",
+    "internal void spyi_mlp_call_add<Parameter>(int s, int p, float *sums, Parameter *gradients, uint rows) { __intrinsic_asm \"spy_mlp::add_gradient<$0, $1>($2, $3, (int)($4))\"; }\n"
     "internal void spyi_mlp_call<Parameter, X, Y>(int s, int p, Parameter *parameters, X *x, Y *y, uint rows) { __intrinsic_asm \"spy_mlp::forward_from<$0, $1>($2, $3, $4, (int)($5))\"; }",
     NULL
 };
@@ -14982,6 +15189,7 @@ typedef struct spyi_limits {
     uint8_t texels[SPY_DTYPE_COUNT][4];
     uint32_t fill_alignment; // alignment in bytes of a fill's offset and size (4 on Vulkan)
     bool unified_memory;     // device memory is mapped and cached: transfers need no staging
+    bool any_arch;           // kernels are for a pack, so that their text serves devices of other architectures, too
 } spyi_limits;
 
 enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
@@ -29580,8 +29788,8 @@ SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
 // module's IR as text.
 SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
 // Returns whether the function of that name is nothing but a network of `import mlp;`: net.run(x). Returns
-// false for a function with overloads.
-SPYI_FN bool spyi_unit_is_network(spyi_unit *unit, const char *name);
+// false for a function with overloads; and with `backward`, where the program itself gives its derivative.
+SPYI_FN bool spyi_unit_is_network(spyi_unit *unit, const char *name, bool backward);
 // Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
@@ -30390,8 +30598,7 @@ struct spyi_unit {
     bool inputs_known;
     spyi_text cuda_kernels; // the names of the unit's [CudaKernel] functions, one on each line, if
                             // cuda_kernels_asked is set
-    // For the unit's functions, one on each line: the name of a function that is nothing but a network, or
-    // "!" and the name of another function.
+    // For the unit's functions, one on each line: SPYI_NETWORK_NONE, _PLAIN or _DERIVED, and the function's name.
     spyi_text networks;
     bool cuda_kernels_asked; // cuda_kernels and networks are filled
     uint64_t *derivatives; // hashes of the derivative queries that were answered with yes
@@ -30583,7 +30790,12 @@ SPYI_FN spyi_sl_layout *spyi_sl_entry_layout_of(spyi_sl_live *live, spyi_sl_entr
                                                 spyi_sl_component **linked);
 // Like spyi_unit_is_cuda_kernel(), for use inside a task of the worker.
 SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
-// Appends lines about the functions of a module's IR, in the form of spyi_unit.networks.
+// Appends lines about the functions of a module's IR, in the form of spyi_unit.networks: a mark and a name. The mark says
+// whether the function is no network, one whose backward derivative the program gives or which has none, or one whose derivative Slang
+// makes.
+#define SPYI_NETWORK_NONE "!"
+#define SPYI_NETWORK_PLAIN "~"
+#define SPYI_NETWORK_DERIVED "+"
 SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names);
 // Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
@@ -36096,7 +36308,8 @@ bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spyi_sl_mod
 //         return_val(%2)
 //     }
 //
-// and %3 is declared by [import("_S3mlp3MLP...3run...")], generic %3.
+// and %3 is declared by [import("_S3mlp3MLP...3run...")], generic %3. If Slang makes the function's backward derivative, the text also has
+// the instruction BackwardDifferentiatePropagate(%f); a derivative that the program gives has another.
 
 typedef struct spyi_one_line {
     const char *at;
@@ -36198,6 +36411,16 @@ static bool spyi_one_is_run(const char *text, spyi_one_line callee) {
     return false;
 }
 
+// Returns whether Slang itself makes the function's backward derivative.
+static bool spyi_one_is_derived(const char *text, spyi_one_line function) {
+    static const char derivative[] = "= BackwardDifferentiatePropagate(";
+    for (const char *at = strstr(text, derivative); at; at = strstr(at, derivative)) {
+        at += sizeof derivative - 1;
+        if (spyi_one_same(spyi_one_id(at), function)) return true;
+    }
+    return false;
+}
+
 SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names) {
     const char *at = text;
     spyi_one_line name = { NULL, 0 }, callee;
@@ -36210,7 +36433,10 @@ SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names) {
             if (name.size && spyi_one_starts(line, "func ")) {
                 bool one = spyi_one_is_one_call(at, &callee) && spyi_one_is_run(text, callee);
                 // Overloads do not count, so a name that is listed twice is none.
-                spyi_text_add(names, one ? "" : "!");
+                bool derived = one && spyi_one_is_derived(text, spyi_one_id(line.at + 5));
+                spyi_text_add(names, derived ? SPYI_NETWORK_DERIVED
+                                     : one   ? SPYI_NETWORK_PLAIN
+                                             : SPYI_NETWORK_NONE);
                 spyi_text_add_n(names, name.at, name.size);
                 spyi_text_add(names, "\n");
             }
@@ -36363,22 +36589,32 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
 
 // >>networks
 
-static void spyi_sl_ask_network(spyi_unit *unit, spyi_sl_live *live, void *context) {
-    spyi_sl_entry_question *q = (spyi_sl_entry_question *)context;
+// Sets q->yes if the list has the name once, marked by one of the characters.
+static void spyi_sl_find_network(spyi_unit *unit, spyi_sl_live *live, spyi_sl_entry_question *q,
+                                 const char *marks) {
     uint32_t networks = 0, others = 0;
     size_t length = strlen(q->name);
     spyi_sl_read_functions(unit, live);
     for (const char *line = spyi_text_str(&unit->networks); *line; line += strcspn(line, "\n") + 1) {
-        bool other = *line == '!';
-        if (strncmp(line + other, q->name, length) != 0 || line[other + length] != '\n') continue;
-        if (other) others++;
-        else networks++;
+        if (strncmp(line + 1, q->name, length) != 0 || line[1 + length] != '\n') continue;
+        if (strchr(marks, *line)) networks++;
+        else others++;
     }
     q->yes = networks == 1 && others == 0;
 }
 
-bool spyi_unit_is_network(spyi_unit *unit, const char *name) {
-    return spyi_sl_ask_entry(unit, 'w', name, spyi_sl_ask_network, NULL);
+static void spyi_sl_ask_network(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_find_network(unit, live, (spyi_sl_entry_question *)context,
+                         SPYI_NETWORK_PLAIN SPYI_NETWORK_DERIVED);
+}
+
+static void spyi_sl_ask_derived_network(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_find_network(unit, live, (spyi_sl_entry_question *)context, SPYI_NETWORK_DERIVED);
+}
+
+bool spyi_unit_is_network(spyi_unit *unit, const char *name, bool backward) {
+    return backward ? spyi_sl_ask_entry(unit, 'W', name, spyi_sl_ask_derived_network, NULL)
+                    : spyi_sl_ask_entry(unit, 'w', name, spyi_sl_ask_network, NULL);
 }
 
 bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
@@ -46626,19 +46862,24 @@ SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
 // network.
 typedef struct spyi_batch {
     uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
-                                       // rows of outputs
-    bool wgmma;                        // the engine is wgmma; otherwise mma.sync
-    uint32_t threads, shared_bytes;    // threads and shared memory of a group
-    uint32_t rows;                     // the rows that a group takes at a time
-    uint32_t resident;                 // groups that one multiprocessor runs at the same time
-    uint32_t shape, options;           // arguments of spyi_mlp_forward()
+        // rows of outputs, which in a backward call are the gradients of outputs
+    int32_t inputs_gradient;        // the number of the leaf of the inputs' gradients; -1 if there is none
+    bool one_gradient;              // the gradients of outputs are one row in the kernel's block
+    bool wgmma;                     // the engine is wgmma; otherwise mma.sync
+    uint32_t threads, shared_bytes; // threads and shared memory of a group
+    uint32_t rows;                  // the rows that a group takes at a time
+    uint32_t resident;              // groups that one multiprocessor runs at the same time
+    uint32_t shape, options;        // arguments of spyi_mlp_forward() or spyi_mlp_gradient()
+    // Backward calls have a second dispatch, which adds partial sums to the gradients of the parameters. A group
+    // of the first leaves `sums` of them, in `sums_bytes` bytes.
+    uint32_t sums, sums_bytes, add_options; // add_options: an argument of spyi_mlp_add_gradient()
 } spyi_batch;
 
 // How a call with networks of `import mlp;` runs.
 typedef enum spyi_batch_way {
     SPYI_BATCH_NONE,
     SPYI_BATCH_ENGINE, // the batch engine runs the call: spyi_bound.is_batch
-    SPYI_BATCH_ROOMS   // groups go through all elements in turn and sum gradients in shared memory: spyi_rooms_of()
+    SPYI_BATCH_ROOMS // groups go through all elements in turn and sum gradients in shared memory: spyi_rooms_of()
 } spyi_batch_way;
 
 // Networks whose gradients the groups of a backward call sum in their shared memory (slang/mlp_matrix.slang: rooms).
@@ -46648,7 +46889,7 @@ typedef struct spyi_rooms {
     uint32_t words;    // of a group's shared memory
     uint32_t resident; // groups of a multiprocessor
     struct {
-        uint32_t leaf; // the network's parameters
+        uint32_t leaf;  // the network's parameters
         uint32_t first; // the room's first word
         const spyi_type *network;
     } items[SPYI_MOST_ROOMS];
@@ -49502,10 +49743,59 @@ SPYI_FN bool spyi_rooms_of(const spyi_bound *b, const spyi_limits *limits, spyi_
 
 // >>calls that are nothing but a network
 
+// Sets the numbers by which the engine's templates know the network and the kernel.
+static void spyi_batch_options(const spyi_mlp *m, bool half_inputs, spyi_batch *batch) {
+    uint32_t flags = (m->bias ? 2u : 0u) | (half_inputs ? 16u : 4u);
+    batch->shape =
+        (uint32_t)m->width | (uint32_t)m->depth << 8 | (uint32_t)m->inputs << 12 | (uint32_t)m->outputs << 20;
+    batch->options =
+        (uint32_t)m->activation | flags << 6 | (batch->wgmma ? 1u << 11 : 0u) | batch->threads / 32 << 12;
+}
+
+// Fills the members of *batch for the engine's training kernel, by its options so far; or appends why there is none for the network.
+static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_bytes, spyi_batch *batch,
+                              spyi_text *why) {
+    uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth, bias = m->bias,
+             warps = width == 32 ? 12 : 8,
+             staged =
+                 ((2 * depth * width + 32) * width + bias * (depth * width + 8) * 4 + 1023) / 1024 * 1024;
+    if (width > 64) {
+        spyi_text_add(why, "the batch engine has backward calls of widths 32 and 64");
+        return false;
+    }
+    if (depth > 4) { // the sums of all weights are in registers
+        spyi_text_add(why, "the batch engine has backward calls of up to 4 hidden layers");
+        return false;
+    }
+    batch->wgmma = sm90 && width == 64;
+    batch->shared_bytes = staged + 2 * ((depth + 3) * 8192 + 2048) + 1024 * bias;
+    uint32_t team = width == 64 ? 4 : 1; // warps that share a tile; a tile has 32 rows for each of them
+    while (!batch->wgmma) {
+        batch->shared_bytes =
+            staged + warps / team * ((depth + 2) * 64 * team * width + 512 * team + (team > 1 ? 128 : 0));
+        if (batch->shared_bytes <= max_shared_bytes || warps == 4) break;
+        warps -= 4;
+    }
+    if (batch->shared_bytes > max_shared_bytes) {
+        spyi_text_add(why,
+                      "the batch engine's backward call needs %u bytes of shared memory, the device has %u",
+                      batch->shared_bytes, max_shared_bytes);
+        return false;
+    }
+    batch->threads = warps * 32;
+    batch->rows = warps * (batch->wgmma ? 16 : 32);
+    batch->resident = 1;
+    // The constants PLOSS and PART of mlp_batch_engine.slang.
+    batch->sums = depth * width * width + 8 * width + bias * (depth * width + 8);
+    batch->sums_bytes = (batch->sums + 4) / 4 * 16;
+    return true;
+}
+
 // Fills *batch; or appends why the batch engine does not take the network.
-static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint32_t max_shared_bytes,
-                            bool half_inputs, spyi_batch *batch, spyi_text *why) {
-    bool wgmma = profile->arch == 90;
+static bool spyi_batch_fits(const spyi_mlp *m, const spyi_limits *limits, bool half_inputs, bool backward,
+                            spyi_batch *batch, spyi_text *why) {
+    bool wgmma = limits->profile.arch == 90 && !limits->any_arch;
+    uint32_t max_shared_bytes = limits->info.max_shared_bytes;
     uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth,
              at = width == 32   ? 0
                   : width == 64 ? 1
@@ -49523,6 +49813,12 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
         spyi_text_add(why, "the batch engine has other activations, and none for outputs");
     if (why->size) return false;
     memset(batch, 0, sizeof *batch);
+    batch->inputs_gradient = -1;
+    if (backward) {
+        if (!spyi_batch_trains(m, wgmma, max_shared_bytes, batch, why)) return false;
+        spyi_batch_options(m, half_inputs, batch);
+        return true;
+    }
     batch->shared_bytes =
         // the constant F of mlp_batch.slang
         (2 * depth * width + 32) * width + (m->bias ? (depth * width + 8) * 4 : 0);
@@ -49531,15 +49827,42 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
                       batch->shared_bytes, max_shared_bytes);
         return false;
     }
-    uint32_t many = warps[wgmma][at], flags = (m->bias ? 2u : 0u) | (half_inputs ? 16u : 4u);
+    uint32_t many = warps[wgmma][at];
     if (many == 20 && (!half_inputs || m->inputs != m->width)) many = 16;
     batch->wgmma = wgmma;
     batch->threads = many * 32;
     batch->rows = many * (wgmma ? 16 : 32);
     batch->resident = resident[wgmma][at];
-    batch->shape = width | depth << 8 | (uint32_t)m->inputs << 12 | (uint32_t)m->outputs << 20;
-    batch->options = (uint32_t)m->activation | flags << 6 | (wgmma ? 1u << 11 : 0u) | many << 12;
+    spyi_batch_options(m, half_inputs, batch);
     return true;
+}
+
+static bool spyi_is_half(const spyi_leaf *leaf) {
+    const spyi_type *type = leaf->element;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return type->scalar == SPY_DTYPE_FLOAT16;
+}
+
+// Fills the members of *batch that the gradients of a backward call decide.
+static void spyi_batch_gradients(const spyi_bound *b, const spyi_leaf *x, spyi_batch *batch) {
+    enum {
+        GIVEN = 5 << 3,
+        ONE = 6 << 3,
+        OF_INPUTS = 8 << 6,
+        ADDS = 6 << 18,
+        GRADIENT = 5 << 18,
+        HALF_GIVEN = 1 << 22,
+        HALF_INPUTS = 1 << 23
+    };
+    batch->outputs = b->leaves[b->nodes[2].leaf].grads[SPYI_GRAD_IN];
+    const spyi_leaf *dy = &b->leaves[batch->outputs];
+    batch->one_gradient = !spyi_leaf_in_memory(dy);
+    batch->add_options = batch->options | GIVEN | ADDS;
+    batch->options |= (uint32_t)GRADIENT | (batch->one_gradient ? ONE : GIVEN);
+    if (!batch->one_gradient && spyi_is_half(dy)) batch->options |= HALF_GIVEN;
+    if (!x->grads[SPYI_GRAD_OUT]) return;
+    batch->inputs_gradient = (int32_t)x->grads[SPYI_GRAD_OUT];
+    batch->options |= OF_INPUTS | (spyi_is_half(&b->leaves[batch->inputs_gradient]) ? HALF_INPUTS : 0);
 }
 
 SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_batch *batch,
@@ -49553,10 +49876,11 @@ SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_
     if (!network || !rows || !spyi_read_mlp(network->type, &m)) return false;
     const spyi_leaf *x = &b->leaves[rows->leaf];
     bool half = x->element->kind == SPYI_TYPE_SCALAR && x->element->scalar == SPY_DTYPE_FLOAT16;
-    if (!spyi_batch_fits(&m, &limits->profile, limits->info.max_shared_bytes, half, batch, why)) return false;
+    if (!spyi_batch_fits(&m, limits, half, b->mode != 0, batch, why)) return false;
     batch->network = (uint32_t)spyi_weights_of(b, network);
     batch->inputs = (uint32_t)rows->leaf;
     batch->outputs = (uint32_t)b->nodes[2].leaf;
+    if (b->mode) spyi_batch_gradients(b, x, batch);
     return true;
 }
 
@@ -49573,20 +49897,52 @@ static bool spyi_is_batch_row(const spyi_bound *b, int32_t leaf, bool halves) {
            (l->element->scalar == SPY_DTYPE_FLOAT32 || (halves && l->element->scalar == SPY_DTYPE_FLOAT16));
 }
 
+// Returns whether a gradient of rows is one array for each element, in memory as floats or halves.
+static bool spyi_is_batch_gradient(const spyi_bound *b, uint32_t leaf) {
+    const spyi_leaf *l = &b->leaves[leaf];
+    if (!spyi_leaf_in_memory(l) || l->type->kind != SPYI_TYPE_ARRAY || l->consumed > 1 ||
+        l->batch_rank != 1 || !l->in)
+        return false;
+    const spyi_type *scalar = l->type->element;
+    return scalar->kind == SPYI_TYPE_SCALAR &&
+           (scalar->scalar == SPY_DTYPE_FLOAT32 || scalar->scalar == SPY_DTYPE_FLOAT16) &&
+           l->element == (l->consumed ? scalar : l->type);
+}
+
+// Returns whether the engine takes the gradients of a backward call: those of the outputs are rows or one row for all, and the weights have
+// one.
+static bool spyi_is_batch_backward(const spyi_bound *b, const spyi_leaf *x, const spyi_leaf *result,
+                                   uint32_t weights) {
+    bool adds = false;
+    if (b->mode != SPY_CALL_MODE_BACKWARD || b->options.deterministic || b->combine ||
+        !result->grads[SPYI_GRAD_IN])
+        return false;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        adds = adds || (b->leaves[i].role == SPYI_ROLE_INSIDE && b->leaves[i].value_leaf == weights &&
+                        b->leaves[i].writes);
+    const spyi_leaf *dy = &b->leaves[result->grads[SPYI_GRAD_IN]];
+    bool one =
+        !spyi_leaf_in_memory(dy) && (dy->traits & SPYI_TRAIT_VALUE) && dy->type == result->differential;
+    return adds && (one || spyi_is_batch_gradient(b, result->grads[SPYI_GRAD_IN])) &&
+           (!x->grads[SPYI_GRAD_OUT] || spyi_is_batch_gradient(b, x->grads[SPYI_GRAD_OUT]));
+}
+
 // Returns whether the call is nothing but a network of one dimension of rows.
 static bool spyi_is_batch(spy_function *function, const spyi_bound *b) {
     spyi_mlp m;
     int which = -1;
-    if (b->mode || b->dispatch || b->shader || b->rank != 1 || b->options.threads[0] ||
-        b->options.group.rank || b->options.shared_bytes || !b->has_result || b->param_count != 2)
+    if (b->dispatch || b->shader || b->rank != 1 || b->options.threads[0] || b->options.group.rank ||
+        b->options.shared_bytes || !b->has_result || b->param_count != 2)
         return false;
     for (int i = 0; i < 2; i++)
         if (spyi_read_mlp(b->nodes[i].type, &m)) which = i;
     int32_t weights = which < 0 ? -1 : spyi_weights_of(b, &b->nodes[which]);
     if (weights < 0 || b->leaves[weights].batch_rank) return false;
-    return spyi_is_batch_row(b, b->nodes[1 - which].leaf, true) &&
-           spyi_is_batch_row(b, b->nodes[2].leaf, false) &&
-           spyi_unit_is_network(function->module->unit, function->name);
+    if (!spyi_is_batch_row(b, b->nodes[1 - which].leaf, true) || b->nodes[2].leaf < 0) return false;
+    return (b->mode ? spyi_is_batch_backward(b, &b->leaves[b->nodes[1 - which].leaf],
+                                             &b->leaves[b->nodes[2].leaf], (uint32_t)weights)
+                    : spyi_is_batch_row(b, b->nodes[2].leaf, false)) &&
+           spyi_unit_is_network(function->module->unit, function->name, b->mode != 0);
 }
 
 SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
@@ -49615,8 +49971,8 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     if (to->batch == SPYI_BATCH_ENGINE) {
         spyi_batch batch;
         spyi_batch_of(b, to->limits, &batch, &why);
-        spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float",
-                      batch.wgmma ? "wgmma" : "mma.sync");
+        spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float%s",
+                      batch.wgmma ? "wgmma" : "mma.sync", b->mode ? ", in the same order in each run" : "");
     } else if (!spyi_mlp_fits(m, &to->limits->profile, &why)) {
         spyi_text_add(out, "plain loops: %s", spyi_text_str(&why));
     } else if (to->single) {
@@ -50158,6 +50514,9 @@ typedef struct spyi_emitted {
     uint32_t shared_bytes; // the dynamic shared memory of a group in bytes, beside that of the call's options
     bool prints;           // the block has the address of the device's print buffer
 } spyi_emitted;
+
+// The threads of a group that adds partial sums to the gradients of a network; a group takes 32 sums.
+#define SPYI_BATCH_ADDERS 256u
 
 #define SPYI_KERNEL_ENTRY "spyi_kernel"
 
@@ -53152,25 +53511,55 @@ SPYI_FN void spyi_batch_size(spyi_emit_state *s) {
     spyi_text why = { NULL, 0, 0 };
     spyi_batch batch;
     if (spyi_batch_of(s->bound, s->limits, &batch, &why)) {
-        s->out->group_size = batch.threads;
-        s->out->shared_bytes = batch.shared_bytes;
+        s->out->group_size = s->key->finishes ? SPYI_BATCH_ADDERS : batch.threads;
+        s->out->shared_bytes = s->key->finishes ? SPYI_BATCH_ADDERS / 32 * 33 * 4 : batch.shared_bytes;
     }
     spyi_text_free(&why);
 }
 
 static const char *spyi_batch_name(const spyi_emit_state *s) {
-    (void)s;
-    return "a network";
+    return s->key->finishes ? "sums of a network's gradients"
+           : s->bound->mode ? "a network's gradients"
+                            : "a network";
 }
 
 static void spyi_batch_fields(spyi_emit_state *s) {
-    spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
+    spyi_text why = { NULL, 0, 0 };
+    spyi_batch batch;
+    if (s->bound->mode && spyi_batch_of(s->bound, s->limits, &batch, &why))
+        spyi_add_field(s, SPYI_PACK_SUMS, 0, batch.network, 8, 8, "float* _sums");
+    spyi_text_free(&why);
+    if (s->key->finishes) spyi_add_field(s, SPYI_PACK_TEAM, 2, 0, 4, 4, "uint _parts");
+    else spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
+}
+
+// Writes the statement of a backward call: the first dispatch leaves partial sums, and the second adds them.
+static void spyi_batch_backward(spyi_emit_state *s, const spyi_batch *batch) {
+    const char *network = s->names[batch->network];
+    if (s->key->finishes) {
+        spyi_text_add(
+            &s->body,
+            "    // Adds what the groups of the dispatch before have left.\n"
+            "    spyi_mlp_add_gradient<%u, %u>(spyi_block._sums, spyi_block.%s._grad, spyi_block._parts);\n",
+            batch->shape, batch->add_options, network);
+        return;
+    }
+    spyi_text_add(
+        &s->body,
+        "    // The groups of the batch engine take all tiles of rows in turn, and leave sums of gradients.\n"
+        "    spyi_mlp_gradient%s<%u, %u>(spyi_block.%s._data, spyi_block.%s, spyi_block.%s, "
+        "spyi_block._sums, "
+        "spyi_block.%s, spyi_block._count);\n",
+        batch->one_gradient ? "_one" : "", batch->shape, batch->options, network, s->names[batch->inputs],
+        s->names[batch->outputs], batch->inputs_gradient < 0 ? "_sums" : s->names[batch->inputs_gradient]);
 }
 
 static void spyi_batch_body(spyi_emit_state *s) {
     spyi_text why = { NULL, 0, 0 };
     spyi_batch batch;
-    if (spyi_batch_of(s->bound, s->limits, &batch, &why))
+    bool fits = spyi_batch_of(s->bound, s->limits, &batch, &why);
+    if (fits && s->bound->mode) spyi_batch_backward(s, &batch);
+    else if (fits)
         spyi_text_add(&s->body,
                       "    // The groups of the batch engine take all tiles of rows in turn.\n"
                       "    spyi_mlp_forward<%u, %u>(spyi_block.%s._data, spyi_block.%s, spyi_block.%s, "
@@ -53606,6 +53995,10 @@ typedef struct spyi_launch {
     // NULL.
     spyi_variant *repeatable;
     bool several;      // the call ran further variants, too; `again` has them
+    // The second dispatch of a backward call of the batch engine, for calls that repeat the launch: its variant and number of
+    // groups. NULL in other calls.
+    spyi_variant *adds;
+    uint32_t add_groups;
     spyi_graph *graph; // the dispatches that calls repeat; NULL means that there are none
     // The way in which a call's arguments repeat the launch, in one block of memory; NULL means that it is
     // not learnt yet.
@@ -55465,7 +55858,8 @@ static bool spyi_plan_lacks(const spyi_plan *plan, uint64_t hash) {
 SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key *key) {
     if (SPYI_LIKELY(!plan->absent_count && !plan->plain_of && !plan->plain_sums)) return false;
     uint64_t hash = spyi_variant_key_hash(key);
-    return hash == plan->plain_of || (plan->plain_sums && key->team) || spyi_plan_lacks(plan, hash);
+    return hash == plan->plain_of || (plan->plain_sums && (key->team || key->batch == SPYI_BATCH_ENGINE)) ||
+           spyi_plan_lacks(plan, hash);
 }
 
 SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key) {
@@ -56576,6 +56970,10 @@ SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_ten
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error);
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error);
+// Runs both dispatches of a backward call of the batch engine that repeats its launch. `variant` is that of the
+// first one.
+SPYI_FN spy_status spyi_run_batch_again(spyi_run_state *s, spyi_variant *variant, bool timed,
+                                        spyi_text *error);
 
 // run.c: computes the launch, checks it, and gives its variant, which is compiled if necessary. *variant is
 // NULL if the call has no elements. For backward calls it is the variant of launch->pass.
@@ -57972,6 +58370,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
         int64_t at_once = (int64_t)limits->info.multiprocessor_count * batch.resident,
                 tiles = (launch->count + batch.rows - 1) / batch.rows;
         launch->groups[0] = (uint32_t)(tiles < at_once ? tiles : at_once);
+        if (launch->key.finishes) launch->groups[0] = (batch.sums + 31) / 32;
         launch->groups[1] = launch->groups[2] = 1;
         launch->key.folded = 0;
         return SPY_OK;
@@ -58127,19 +58526,39 @@ static bool spyi_is_dense(const spy_tensor *t) {
     return (t->storage->chunk.address + t->storage->offset + t->offset_bytes) % 16 == 0;
 }
 
-static bool spyi_allows_batch(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits) {
+static bool spyi_allows_batch(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
+                              const spyi_launch *launch) {
     spyi_text why = { NULL, 0, 0 };
     spyi_batch batch;
+    const spyi_pass *pass = &launch->passes[0];
     bool allows = spyi_batch_of(b, limits, &batch, &why);
-    uint32_t leaves[2] = { batch.inputs, batch.outputs };
-    for (int i = 0; i < 2 && allows; i++) {
+    if (allows && b->mode) allows = launch->pass_count == 1 && !pass->shared && !pass->together;
+    uint32_t leaves[3] = { batch.inputs, batch.outputs, (uint32_t)batch.inputs_gradient };
+    for (int i = 0; i < (batch.inputs_gradient < 0 ? 2 : 3) && allows; i++) {
         const spyi_leaf *leaf = &b->leaves[leaves[i]];
+        if (i == 1 && batch.one_gradient) continue;
         const spyi_value *v = &values->items[leaf->value];
         allows = leaf->traits & SPYI_TRAIT_TENSOR ? spyi_is_dense(v->tensor)
                                                   : (leaf->traits & SPYI_TRAIT_CALL_SHAPED) != 0;
     }
     spyi_text_free(&why);
     return allows;
+}
+
+// Decides that the batch engine runs the call. A backward call has a second dispatch, as if teams had left sums.
+static void spyi_launch_batch(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+    spyi_text why = { NULL, 0, 0 };
+    spyi_batch batch;
+    launch->key.batch = SPYI_BATCH_ENGINE;
+    if (b->mode && spyi_batch_of(b, limits, &batch, &why)) {
+        int64_t at_once = (int64_t)limits->info.multiprocessor_count * batch.resident,
+                tiles = (launch->count + batch.rows - 1) / batch.rows;
+        launch->team_parts = (uint32_t)(tiles < at_once ? tiles : at_once);
+        launch->leaves_sums = true;
+        launch->sums_bytes = (uint64_t)launch->team_parts * batch.sums_bytes;
+        launch->leaves[batch.network].sums_offset = 0;
+    }
+    spyi_text_free(&why);
 }
 
 static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *values, bool plain,
@@ -58189,7 +58608,8 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
         if (launch->count == 0 && leaf->role == SPYI_ROLE_ADDED && !leaf->in && spyi_shape_count(&dims) > 0) {
-            spyi_text_add(error, "its option store_gradients: no element of the call stores '%s'", leaf->path);
+            spyi_text_add(error, "its option store_gradients: no element of the call stores '%s'",
+                          leaf->path);
             return SPY_ERROR_UNSUPPORTED;
         }
         // Seeds that are a tensor have as many elements as their output.
@@ -58232,7 +58652,8 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
     spyi_rooms rooms;
     const spyi_variant_key *key = &launch->key;
     bool in_turn = limits->info.multiprocessor_count && !plain;
-    if (in_turn && b->is_batch && spyi_allows_batch(b, values, limits)) launch->key.batch = SPYI_BATCH_ENGINE;
+    if (in_turn && b->is_batch && spyi_allows_batch(b, values, limits, launch))
+        spyi_launch_batch(b, limits, launch);
     else if (in_turn && key->rank && !key->team && !key->grouped && spyi_rooms_of(b, limits, &rooms))
         launch->key.batch = SPYI_BATCH_ROOMS;
     launch->key.index64 = plain;
@@ -58932,6 +59353,18 @@ SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, b
     return status == SPY_OK && *several ? spyi_choose(s, first, error) : status;
 }
 
+SPYI_FN spy_status spyi_run_batch_again(spyi_run_state *s, spyi_variant *variant, bool timed,
+                                        spyi_text *error) {
+    spyi_launch *launch = s->launch;
+    launch->groups[0] = launch->team_parts;
+    spy_status status = spyi_dispatch_launch(s, variant, false, timed, error);
+    launch->groups[0] = launch->add_groups;
+    launch->finishes = true;
+    if (status == SPY_OK) status = spyi_dispatch_launch(s, launch->adds, false, false, error);
+    launch->finishes = false;
+    return status;
+}
+
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
     spyi_launch *launch = s->launch;
     spy_status status = SPY_OK;
@@ -58946,6 +59379,10 @@ SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, boo
         if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
         if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
         if (status == SPY_OK) spyi_again_note(&notes, s, variant);
+        if (launch->key.batch == SPYI_BATCH_ENGINE && launch->finishes) {
+            launch->adds = variant;
+            launch->add_groups = launch->groups[0];
+        }
         timed = false; // whether timing has begun
     } while (status == SPY_OK && spyi_next_pass(launch));
     launch->pass = 0;
@@ -59075,6 +59512,8 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
                                     // cannot be repeated
     s.launch->repeatable = NULL;    // set again when this call has succeeded
     s.launch->several = false;
+    if (!repeats) s.launch->adds = NULL;
+    else if (s.launch->adds) sums_bytes = s.launch->sums_bytes;
     if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
     while (!repeats && plan->bound.mode != SPY_CALL_MODE_BACKWARD && status == SPY_OK) {
@@ -59093,8 +59532,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && variant && variant->key.bindings && !several)
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
-        status = several ? spyi_run_passes(&s, variant, timed, error)
-                         : spyi_dispatch_launch(&s, variant, repeats, timed, error);
+        status = several          ? spyi_run_passes(&s, variant, timed, error)
+                 : s.launch->adds ? spyi_run_batch_again(&s, variant, timed, error)
+                                  : spyi_dispatch_launch(&s, variant, repeats, timed, error);
         if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
         else if (s.timing) { // timing also ends after a failure
             spyi_text ignored = { NULL, 0, 0 };
@@ -59115,7 +59555,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);
     spyi_free_made(&s, status == SPY_OK);
-    if (status == SPY_OK && (several ? s.launch->several : repeats || spyi_is_repeatable(s.bound, values)))
+    if (several && s.launch->several) s.launch->adds = NULL;
+    if (status == SPY_OK &&
+        (several && !s.launch->adds ? s.launch->several : repeats || spyi_is_repeatable(s.bound, values)))
         s.launch->repeatable = variant;
     if (status == SPY_OK && repeats && variant && !sink) spyi_again_learn(plan, values, variant);
     if (status == SPY_OK && variant && !sink && !timed && !several && !s.waits &&
@@ -70786,6 +71228,7 @@ static spy_status spyi_device_pack_profile(spy_device *device, spyi_text *error)
     profile->max_group_count = 65535;
     profile->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
     profile->names_formats = !cuda;
+    device->base->limits.any_arch = true;
     if (cuda && device->pack_arch_count == 0) device->pack_archs[device->pack_arch_count++] = profile->arch;
     qsort(device->pack_archs, device->pack_arch_count, sizeof *device->pack_archs, spyi_compare_archs);
     return SPY_OK;

@@ -123,6 +123,7 @@ typedef struct spyi_limits {
     uint8_t texels[SPY_DTYPE_COUNT][4];
     uint32_t fill_alignment; // alignment in bytes of a fill's offset and size (4 on Vulkan)
     bool unified_memory;     // device memory is mapped and cached: transfers need no staging
+    bool any_arch;           // kernels are for a pack, so that their text serves devices of other architectures, too
 } spyi_limits;
 
 enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };

@@ -232,8 +232,8 @@ SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
 // module's IR as text.
 SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
 // Returns whether the function of that name is nothing but a network of `import mlp;`: net.run(x). Returns
-// false for a function with overloads.
-SPYI_FN bool spyi_unit_is_network(spyi_unit *unit, const char *name);
+// false for a function with overloads; and with `backward`, where the program itself gives its derivative.
+SPYI_FN bool spyi_unit_is_network(spyi_unit *unit, const char *name, bool backward);
 // Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 

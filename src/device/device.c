@@ -201,6 +201,7 @@ static spy_status spyi_device_pack_profile(spy_device *device, spyi_text *error)
     profile->max_group_count = 65535;
     profile->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
     profile->names_formats = !cuda;
+    device->base->limits.any_arch = true;
     if (cuda && device->pack_arch_count == 0) device->pack_archs[device->pack_arch_count++] = profile->arch;
     qsort(device->pack_archs, device->pack_arch_count, sizeof *device->pack_archs, spyi_compare_archs);
     return SPY_OK;

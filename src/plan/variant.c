@@ -419,7 +419,8 @@ static bool spyi_plan_lacks(const spyi_plan *plan, uint64_t hash) {
 SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key *key) {
     if (SPYI_LIKELY(!plan->absent_count && !plan->plain_of && !plan->plain_sums)) return false;
     uint64_t hash = spyi_variant_key_hash(key);
-    return hash == plan->plain_of || (plan->plain_sums && key->team) || spyi_plan_lacks(plan, hash);
+    return hash == plan->plain_of || (plan->plain_sums && (key->team || key->batch == SPYI_BATCH_ENGINE)) ||
+           spyi_plan_lacks(plan, hash);
 }
 
 SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key) {
