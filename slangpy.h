@@ -707,7 +707,9 @@
 // choose the variant that is compiled first.
 //
 // With desc.async a thread compiles, and spy_prepared_ready says when it is done. SPY_ERROR_NOT_READY is an
-// answer there, and is not kept as an error.
+// answer there, and is not kept as an error. A plain call with such arguments waits for the thread and uses
+// what it made. So a program that will need several kernels may prepare them all, and release the prepared
+// calls at once: the driver's compiler works on them at the same time.
 //
 // desc.options are those of chapter 19. They are copied, and all calls get them, with the values of globals
 // that they had. Globals that change from call to call are set by the options' write_globals hook, or are
@@ -1258,7 +1260,7 @@ typedef struct spy_device_desc {
     size_t pack_size_bytes; // the size of pack_data in bytes
     bool record_pack;       // record the modules and calls that spy_save_pack() writes
     // With record_pack or a pack: the device needs no GPU and no driver. Calls are checked and compute
-    // nothing.
+    // nothing. Tensors hold what the program writes; textures read as zeros.
     bool offline;
     // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
     // serves all devices that are not named, as PTX. NULL means the device's own.
@@ -2521,7 +2523,8 @@ SPY_API spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
 // Adds one reference to the prepared call, which then needs one more release. Threads: any.
 SPY_API void spy_retain_prepared(spy_prepared *prepared);
 // Drops one reference; the last one frees the prepared call. Call it before the device is released. NULL is
-// ignored. Threads: any, at any time.
+// ignored. A compilation under way goes on, and plain calls with such arguments wait for it and use its kernel.
+// Threads: any, at any time.
 SPY_API void spy_release_prepared(spy_prepared *prepared);
 
 #ifdef __cplusplus
@@ -4124,6 +4127,7 @@ static const char *const spyi_slang_slangpy[] = {
     "\n"
     "\n"
     "\n"
+    "\n"
     "module slangpy;\n"
     "\n"
     "__include slangpy_memory;\n"
@@ -4552,11 +4556,11 @@ static const char *const spyi_slang_slangpy_tensor[] = {
     NULL
 };
 
-// >>slang/slangpy_atomic.slang ------------------------------------------------------------------------------
+// >>slang/slangpy_add.slang ---------------------------------------------------------------------------------
 
-static const char *const spyi_slang_slangpy_atomic[] = {
+static const char *const spyi_slang_slangpy_add[] = {
     "\n"
-    "module slangpy_atomic;\n"
+    "module slangpy_add;\n"
     "",
     "__exported import slangpy;",
     "\n"
@@ -5011,6 +5015,84 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "\n"
     "\n"
     "\n"
+    "\n"
+    "\n"
+    "\n"
+    "public void spyi_sum_add(uint *sum, float value)\n"
+    "{\n"
+    "    uint bits = asuint(value), exponent = (bits >> 23) & 0xff;\n"
+    "    if ((bits & 0x7fffffff) == 0) return;\n"
+    "    if (exponent > 127 + 40)\n"
+    "    {\n"
+    "\n"
+    "\n"
+    "        ((Atomic<uint> *)(sum + 3)).exchange(0x40000000);\n"
+    "        return;\n"
+    "    }\n"
+    "    uint digits = bits & 0x7fffff;\n"
+    "    if (exponent != 0) digits |= 0x800000;\n"
+    "    else exponent = 1;",
+    "    int place = int(exponent) - 127 - 23 + 80; // the bit of the sum to which the float's lowest bit is added\n"
+    "    if (place < 0)\n"
+    "    {\n"
+    "        digits = place > -25 ? digits >> uint(-place) : 0;\n"
+    "        place = 0;\n"
+    "    }\n"
+    "    uint word = uint(place) >> 5, shift = uint(place) & 31;\n"
+    "    bool minus = (bits >> 31) != 0;\n"
+    "    uint carry = 0;\n"
+    "    uint[2] parts = { digits << shift, shift == 0 ? 0 : digits >> (32 - shift) };\n"
+    "    for (uint k = word; k < 4; k++)\n"
+    "    {\n"
+    "        uint part = k - word < 2 ? parts[k - word] : 0, before = 0, next = 0;\n"
+    "\n"
+    "        uint by = part + carry;\n"
+    "        if (by < carry) next = 1;\n"
+    "        else if (by != 0)\n"
+    "        {\n"
+    "            before = ((Atomic<uint> *)(sum + k)).add(minus ? 0 - by : by);\n"
+    "            next = (minus ? before < by : before + by < before) ? 1 : 0;\n"
+    "        }\n"
+    "        carry = next;\n"
+    "        if (carry == 0 && k > word) break;\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "public float spyi_sum_value(uint4 sum)\n"
+    "{\n"
+    "    bool minus = (sum.w >> 31) != 0;\n"
+    "    uint4 n = sum;\n"
+    "    if (minus)\n"
+    "    {\n"
+    "        n = ~sum;\n"
+    "        n.x += 1;\n"
+    "        if (n.x == 0)\n"
+    "        {\n"
+    "            n.y += 1;\n"
+    "            if (n.y == 0)\n"
+    "            {\n"
+    "                n.z += 1;\n"
+    "                if (n.z == 0) n.w += 1;\n"
+    "            }\n"
+    "        }\n"
+    "    }\n"
+    "    if (n.w >= 0x20000000) return asfloat(0x7fc00000u);\n"
+    "    float value = ((float(n.w) * 4294967296.0f + float(n.z)) * 4294967296.0f + float(n.y)) * exp2(-48.0f) + float(n.x) * exp2(-80.0f);\n"
+    "    return minus ? -value : value;\n"
+    "}",
+    NULL
+};
+
+// >>slang/slangpy_atomic.slang ------------------------------------------------------------------------------
+
+static const char *const spyi_slang_slangpy_atomic[] = {
+    "\n"
+    "module slangpy_atomic;\n"
+    "",
+    "__exported import slangpy_add;",
+    "\n"
+    "\n"
     "public struct AtomicTensor<Element : IAtomicAddable, let Rank : int>\n"
     "    : IBaseTensor<Element, Rank>, ITensor<Element, Rank>, IWTensor<Element, Rank>, IRWTensor<Element, Rank>\n"
     "{\n"
@@ -5023,7 +5105,7 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "\n"
     "    public __init(Element *data, int[Rank] shape, int[Rank] strides, int offset = 0)\n"
     "    {\n"
-    "        _data = data;",
+    "        _data = data;\n"
     "        _offset = offset;\n"
     "        _site = 0;\n"
     "        this.shape = shape;\n"
@@ -5103,76 +5185,6 @@ static const char *const spyi_slang_slangpy_atomic[] = {
     "{\n"
     "    tensor._offset = tensor._offset + by;\n"
     "    return tensor;\n"
-    "}\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "\n"
-    "public void spyi_sum_add(uint *sum, float value)\n"
-    "{\n"
-    "    uint bits = asuint(value), exponent = (bits >> 23) & 0xff;\n"
-    "    if ((bits & 0x7fffffff) == 0) return;\n"
-    "    if (exponent > 127 + 40)\n"
-    "    {\n"
-    "\n"
-    "\n"
-    "        ((Atomic<uint> *)(sum + 3)).exchange(0x40000000);\n"
-    "        return;\n"
-    "    }\n"
-    "    uint digits = bits & 0x7fffff;\n"
-    "    if (exponent != 0) digits |= 0x800000;\n"
-    "    else exponent = 1;\n"
-    "    int place = int(exponent) - 127 - 23 + 80; // the bit of the sum to which the float's lowest bit is added\n"
-    "    if (place < 0)\n"
-    "    {\n"
-    "        digits = place > -25 ? digits >> uint(-place) : 0;\n"
-    "        place = 0;\n"
-    "    }\n"
-    "    uint word = uint(place) >> 5, shift = uint(place) & 31;\n"
-    "    bool minus = (bits >> 31) != 0;\n"
-    "    uint carry = 0;\n"
-    "    uint[2] parts = { digits << shift, shift == 0 ? 0 : digits >> (32 - shift) };\n"
-    "    for (uint k = word; k < 4; k++)\n"
-    "    {\n"
-    "        uint part = k - word < 2 ? parts[k - word] : 0, before = 0, next = 0;\n"
-    "\n"
-    "        uint by = part + carry;\n"
-    "        if (by < carry) next = 1;\n"
-    "        else if (by != 0)\n"
-    "        {\n"
-    "            before = ((Atomic<uint> *)(sum + k)).add(minus ? 0 - by : by);\n"
-    "            next = (minus ? before < by : before + by < before) ? 1 : 0;\n"
-    "        }",
-    "        carry = next;\n"
-    "        if (carry == 0 && k > word) break;\n"
-    "    }\n"
-    "}\n"
-    "\n"
-    "\n"
-    "public float spyi_sum_value(uint4 sum)\n"
-    "{\n"
-    "    bool minus = (sum.w >> 31) != 0;\n"
-    "    uint4 n = sum;\n"
-    "    if (minus)\n"
-    "    {\n"
-    "        n = ~sum;\n"
-    "        n.x += 1;\n"
-    "        if (n.x == 0)\n"
-    "        {\n"
-    "            n.y += 1;\n"
-    "            if (n.y == 0)\n"
-    "            {\n"
-    "                n.z += 1;\n"
-    "                if (n.z == 0) n.w += 1;\n"
-    "            }\n"
-    "        }\n"
-    "    }\n"
-    "    if (n.w >= 0x20000000) return asfloat(0x7fc00000u);\n"
-    "    float value = ((float(n.w) * 4294967296.0f + float(n.z)) * 4294967296.0f + float(n.y)) * exp2(-48.0f) + float(n.x) * exp2(-80.0f);\n"
-    "    return minus ? -value : value;\n"
     "}",
     NULL
 };
@@ -6243,7 +6255,7 @@ static const char *const spyi_slang_slangpy_texture[] = {
     "module slangpy_texture;\n"
     "",
     "__exported import slangpy;",
-    "import slangpy_atomic;",
+    "import slangpy_add;",
     "\n"
     "\n"
     "\n"
@@ -7741,6 +7753,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "\n"
     "\n"
     "\n"
+    "\n"
     "module mlp_batch_engine;\n"
     "\n"
     "public void spyi_mlp_needs()\n"
@@ -7757,6 +7770,9 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "template<int WIDTH, int DEPTH, int INPUTS, int OUTPUTS, int ACTIVATION, int LOSS_, int FLAGS> struct Net {\n"
     "    static constexpr int W = WIDTH, D = DEPTH, I = INPUTS, O = OUTPUTS, ACT = ACTIVATION, LOSS = LOSS_;\n"
     "    static constexpr bool BF = FLAGS & 1, BIAS = (FLAGS & 2) != 0, F32 = (FLAGS & 4) != 0, DX = (FLAGS & 8) != 0, OUT32 = F32 || (FLAGS & 16) != 0;\n"
+    "\n"
+    "\n"
+    "    static constexpr bool CALL = LOSS_ >= 5, ONE = LOSS_ == 6, T32 = CALL ? !(FLAGS & 32) : F32, DX32 = !(FLAGS & 64);\n"
     "    static constexpr int KS = W / 16;                       // the number of steps of 16 along k\n"
     "    static constexpr int SWB = W < 64 ? W * 2 : 128;        // the bytes of a row of a slab\n"
     "    static constexpr int SWE = SWB / 2;                     // the elements of a row of a slab\n"
@@ -7791,6 +7807,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "MLP_D void block_sync() { __syncthreads(); }\n"
     "MLP_D int uniform(int v) { return __shfl_sync(~0u, v, 0); }\n"
     "MLP_D float lane_xor(float v, int mask) { return __shfl_xor_sync(~0u, v, mask); }\n"
+    "MLP_D u32 warp_most(u32 v) { return __reduce_max_sync(~0u, v); }\n"
     "MLP_D uint4 lds16(u32 a) {\n"
     "    uint4 v;\n"
     "    asm volatile(\"ld.shared.v4.b32 {%0,%1,%2,%3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"r\"(a) : \"memory\");\n"
@@ -7815,12 +7832,12 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    return v;\n"
     "}\n"
     "MLP_D uint4 ldsm4t(u32 a) {\n"
-    "    uint4 v;\n"
+    "    uint4 v;",
     "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];\" : \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"r\"(a) : \"memory\");\n"
     "    return v;\n"
     "}\n"
     "MLP_D uint2 ldsm2t(u32 a) {\n"
-    "    uint2 v;",
+    "    uint2 v;\n"
     "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];\" : \"=r\"(v.x), \"=r\"(v.y) : \"r\"(a) : \"memory\");\n"
     "    return v;\n"
     "}\n"
@@ -7893,8 +7910,8 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "#define MLP_O16(i) MLP_O4(i), MLP_O4(i + 4), MLP_O4(i + 8), MLP_O4(i + 12)\n"
     "#define MLP_O32(i) MLP_O16(i), MLP_O16(i + 16)\n"
     "#define MLP_O64(i) MLP_O32(i), MLP_O32(i + 32)\n"
-    "#define MLP_RS(T, N, R, a0, a1, a2, a3, a4, a5, a6) \\\n"
-    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a5 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\",
+    "#define MLP_RS(T, N, R, a0, a1, a2, a3, a4, a5, a6) \\",
+    "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a5 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\\n"
     "        \"}, {%\" #a0 \",%\" #a1 \",%\" #a2 \",%\" #a3 \"}, %\" #a4 \", p, 1, 1, %\" #a6 \";\\n}\" : MLP_O##R(0) : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"l\"(b), \"r\"(s), \"n\"(TB))\n"
     "#define MLP_SS(T, N, R, a0, a1, a2, a3, a4) \\\n"
     "    asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %\" #a2 \", 0;\\nwgmma.mma_async.sync.aligned.m64n\" #N \"k16.f32.\" T \" {\" MLP_P##R \\\n"
@@ -7927,8 +7944,8 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "\n"
     "struct Image {\n"
     "    const void *image;\n"
-    "    template<class N> MLP_D void stage_all(u32 s, int threads) const {\n"
-    "        stage(s, image, N::LAYER, threads);\n"
+    "    template<class N, bool PERMUTED = true> MLP_D void stage_all(u32 s, int threads) const {\n"
+    "        stage(s, (const char *)image + (PERMUTED ? 0 : N::LAYER), N::LAYER, threads);\n"
     "        stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, threads);\n"
     "        copy_commit();\n"
     "    }\n"
@@ -7940,7 +7957,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "\n"
     "template<class T> struct Parameters {\n"
     "    const T *parameters;\n"
-    "    template<class N> MLP_D void stage_all(u32 s, int threads) const {\n"
+    "    template<class N, bool PERMUTED = true> MLP_D void stage_all(u32 s, int threads) const {\n"
     "        for (int i = thread_x(); i < N::STAGED / 16; i += threads) sts16(s + i * 16, uint4{0, 0, 0, 0});\n"
     "        block_sync();\n"
     "        const T *from = parameters;\n"
@@ -7952,7 +7969,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "            for (u32 i = thread_x(); i < (u32)((inputs + 1) / 2 * outputs); i += threads) {\n"
     "                const int n = (int)(i % outputs), k = (int)(i / outputs * 2);\n"
     "                const u32 h = pack<N::BF>(parameter(from + k * outputs + n), k + 1 < inputs ? parameter(from + (k + 1) * outputs + n) : 0);\n"
-    "                sts4(to + place<N>(rows, n, layer ? k : unperm(k)), h);\n"
+    "                sts4(to + place<N>(rows, n, layer || !PERMUTED ? k : unperm(k)), h);\n"
     "            }\n"
     "            from += inputs * outputs;\n"
     "            if (N::BIAS) {\n"
@@ -7970,11 +7987,11 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        const float *f = (const float *)x + (size_t)row * N::I + chunk * 8;\n"
     "        float e[8];\n"
     "        if constexpr (N::I % 4 == 0) {\n"
-    "            float4 a = *(const float4 *)f, b = {0, 0, 0, 0};\n"
+    "            float4 a = *(const float4 *)f, b = {0, 0, 0, 0};",
     "            if (N::I % 8 == 0 || chunk * 8 + 4 < N::I) b = *(const float4 *)(f + 4);\n"
     "            e[0] = a.x, e[1] = a.y, e[2] = a.z, e[3] = a.w, e[4] = b.x, e[5] = b.y, e[6] = b.z, e[7] = b.w;\n"
     "        } else\n"
-    "#pragma unroll",
+    "#pragma unroll\n"
     "            for (int i = 0; i < 8; i++) e[i] = chunk * 8 + i < N::I ? f[i] : 0;\n"
     "        return uint4{pack<N::BF>(e[0], e[1]), pack<N::BF>(e[2], e[3]), pack<N::BF>(e[4], e[5]), pack<N::BF>(e[6], e[7])};\n"
     "    }\n"
@@ -8030,8 +8047,8 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    float2 v = {0, 0};\n"
     "    if (row >= rows) return v;\n"
     "    size_t at = (size_t)row * N::O + c;\n"
-    "    if constexpr (N::F32 && N::O == 8) return *(const float2 *)((const float *)t + at);\n"
-    "    if constexpr (N::F32) {\n"
+    "    if constexpr (N::T32 && N::O == 8 && !N::ONE) return *(const float2 *)((const float *)t + at);\n"
+    "    if constexpr (N::T32) {\n"
     "        if (c < N::O) v.x = ((const float *)t)[at];\n"
     "        if (c + 1 < N::O) v.y = ((const float *)t)[at + 1];\n"
     "        return v;\n"
@@ -8058,7 +8075,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    }\n"
     "    if constexpr (N::LOSS == 3) {\n"
     "        float a = fabsf(e);\n"
-    "        v = a <= 1 ? 0.5f * e * e : a - 0.5f;\n"
+    "        v = a <= 1 ? 0.5f * e * e : a - 0.5f;",
     "        g = a <= 1 ? e : e > 0 ? 1.f : -1.f;\n"
     "    }\n"
     "    sum += v;\n"
@@ -8069,18 +8086,70 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    if (row >= rows) {\n"
     "        o0 = o1 = 0;\n"
     "        return;\n"
-    "    }",
+    "    }\n"
     "    o0 = N::O == 8 || c < N::O ? lose<N>(o0, t.x, up, sum) : 0;\n"
     "    o1 = N::O == 8 || c + 1 < N::O ? lose<N>(o1, t.y, up, sum) : 0;\n"
     "}\n"
-    "template<class N> MLP_D void store_dx(float *dx, int row, int rows, int c, float v0, float v1) {\n"
-    "    if (row >= rows) return;\n"
-    "    float *p = dx + (size_t)row * N::I + c;\n"
-    "    if constexpr (N::I == N::W) *(float2 *)p = float2{v0, v1};\n"
-    "    else {\n"
-    "        if (c < N::I) p[0] = v0;\n"
-    "        if (c + 1 < N::I) p[1] = v1;\n"
+    "\n"
+    "template<class N> MLP_D float2 load_dx(const void *dx, int row, int rows, int c) {\n"
+    "    float2 v = {0, 0};\n"
+    "    if (!N::CALL || row >= rows) return v;\n"
+    "    const size_t at = (size_t)row * N::I + c;\n"
+    "    if constexpr (N::I == N::W && N::DX32) return *(const float2 *)((const float *)dx + at);\n"
+    "    if constexpr (N::I == N::W) {\n"
+    "        const u32 h = *(const u32 *)((const unsigned short *)dx + at);\n"
+    "        return float2{widen<N::BF>((unsigned short)h), widen<N::BF>((unsigned short)(h >> 16))};\n"
     "    }\n"
+    "    if (c < N::I) v.x = N::DX32 ? ((const float *)dx)[at] : widen<N::BF>(((const unsigned short *)dx)[at]);\n"
+    "    if (c + 1 < N::I) v.y = N::DX32 ? ((const float *)dx)[at + 1] : widen<N::BF>(((const unsigned short *)dx)[at + 1]);\n"
+    "    return v;\n"
+    "}\n"
+    "template<class N> MLP_D void store_dx(void *dx, int row, int rows, int c, float v0, float v1) {\n"
+    "    if (row >= rows) return;\n"
+    "    const size_t at = (size_t)row * N::I + c;\n"
+    "    if constexpr (N::DX32) {\n"
+    "        float *p = (float *)dx + at;\n"
+    "        if constexpr (N::I == N::W) *(float2 *)p = float2{v0, v1};\n"
+    "        else {\n"
+    "            if (c < N::I) p[0] = v0;\n"
+    "            if (c + 1 < N::I) p[1] = v1;\n"
+    "        }\n"
+    "    } else {\n"
+    "        unsigned short *p = (unsigned short *)dx + at;\n"
+    "        const u32 h = pack<N::BF>(v0, v1);\n"
+    "        if constexpr (N::I == N::W) *(u32 *)p = h;\n"
+    "        else {\n"
+    "            if (c < N::I) p[0] = (unsigned short)h;\n"
+    "            if (c + 1 < N::I) p[1] = (unsigned short)(h >> 16);\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "\n"
+    "struct Scale {\n"
+    "    u32 now, least;\n"
+    "    MLP_D Scale() : now(127), least(253) {}\n"
+    "\n"
+    "\n"
+    "    MLP_D float take(u32 most) {\n"
+    "        const u32 e = most >> 23, before = now;\n"
+    "        if (e == 0 || e == 255 || e + now - 254 <= 3) return 1;\n"
+    "        now = e < 4 ? 253 : 257 - e;\n"
+    "        if (now > least + 48) now = least + 48;\n"
+    "        if (now < least) least = now;\n"
+    "        return now + 127 > before ? __uint_as_float((now + 127 - before) << 23) : 0.f;\n"
+    "    }\n"
+    "    MLP_D float by() const { return __uint_as_float(now << 23); }\n"
+    "    MLP_D float inverse() const { return __uint_as_float((254 - now) << 23); }\n"
+    "};\n"
+    "MLP_D u32 larger(u32 a, u32 b) { return a > b ? a : b; }\n"
+    "MLP_D u32 most_of(float2 a, float2 b) {\n"
+    "    const u32 all = 0x7fffffff;\n"
+    "    return larger(larger(__float_as_uint(a.x) & all, __float_as_uint(a.y) & all), larger(__float_as_uint(b.x) & all, __float_as_uint(b.y) & all));\n"
+    "}\n"
+    "template<int COUNT> MLP_D void scale_all(float (&v)[COUNT], float by) {\n"
+    "#pragma unroll\n"
+    "    for (int i = 0; i < COUNT; i++) v[i] *= by;\n"
     "}\n"
     "\n"
     "\n"
@@ -8111,7 +8180,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    return (u64)((address & 0x3FFFF) >> 4) | (u64)(leading >> 4) << 16 | (u64)(stride >> 4) << 32 | (u64)swizzle << 62;\n"
     "}\n"
     "template<class N> MLP_D void set_bias(float (&acc)[N::W / 2], u32 bias, int t4) {\n"
-    "#pragma unroll\n"
+    "#pragma unroll",
     "    for (int i = 0; i < N::W / 2; i += 4) {\n"
     "        float2 b = lds_float2(bias + (i * 2 + t4 * 2) * 4);\n"
     "        acc[i] = acc[i + 2] = b.x, acc[i + 1] = acc[i + 3] = b.y;\n"
@@ -8166,7 +8235,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        }\n"
     "        wg_fence();\n"
     "#pragma unroll\n"
-    "        for (int k = 0; k < KS; k++)",
+    "        for (int k = 0; k < KS; k++)\n"
     "            wg_rs<N::BF, 0>(o, a[k], d0 + D * N::LAYER / 16 + k * 16 / N::SWE * (16 * N::SWB / 16) + k % (N::SWE / 16) * 2, N::BIAS || k > 0);\n"
     "        wg_commit(), wg_wait<0>(), hold(o);\n"
     "        const int row = tile * 64 + warp * 16 + l.gid;\n"
@@ -8177,19 +8246,18 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "\n"
     "\n"
     "\n"
-    "template<class N, int WGS> MLP_D void wg_gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {\n"
-    "    constexpr int D = N::D, BUFFER = 8192, GROUP = (D + 3) * BUFFER + 1024, WEIGHTS = N::STAGED;\n"
+    "template<class N, int WGS, class PARAMETERS> MLP_D void wg_gradient(PARAMETERS from_weights, const void *x, const void *t, float *part, void *dx, int rows, float up, float dx_scale) {\n"
+    "    constexpr int D = N::D, BUFFER = 8192, GROUP = (D + 3) * BUFFER + (N::CALL ? 2048 : 1024), WEIGHTS = N::STAGED;\n"
     "    constexpr int WEIGHTS_ROOM = (WEIGHTS + 1023) / 1024 * 1024;\n"
     "    static_assert(N::W == 64, \"\");\n"
     "    Lane l;\n"
     "    const int wg = uniform(thread_x() / 128), wt = thread_x() % 128, warp = wt / 32, tiles = (rows + 63) / 64, stride = blocks_x() * WGS;\n"
     "    const u32 sw = shared_base(), sb = sw + WEIGHTS_ROOM + wg * GROUP, ones = sw + WEIGHTS_ROOM + WGS * GROUP;\n"
     "    const u32 sX = sb, sH = sb + BUFFER, sG = sb + (D + 2) * BUFFER, sGo = sb + (D + 3) * BUFFER; // H of layer i (from 1): sH + i * BUFFER\n"
-    "    const u32 biases = sw + D * N::LAYER + N::LAST;\n"
-    "    stage(sw, (const char *)image + N::LAYER, WEIGHTS, WGS * 128);\n"
-    "    copy_commit();\n"
+    "    const u32 biases = sw + D * N::LAYER + N::LAST, most = sGo + 1024; // most: of a backward call's tile, a number for each warp\n"
+    "    from_weights.template stage_all<N, false>(sw, WGS * 128);\n"
     "    if (N::BIAS)\n"
-    "        for (int i = thread_x(); i < 256; i += WGS * 128) sts4(ones + i * 4, N::BF ? 0x3f803f80u : 0x3c003c00u);\n"
+    "        for (int i = thread_x(); i < 256; i += WGS * 128) sts4(ones + i * 4, N::BF ? 0x3f803f80u : 0x3c003c00u);",
     "    const u64 dK = descriptor(0, 16, 1024, 1);             // the swizzle is of 128 bytes, along k and along rows alike\n"
     "    const u64 dI = descriptor(0, 128, 128, 0);             // there is no swizzle\n"
     "    const u64 dW = dK + (sw >> 4), dG = dK + (sG >> 4), dGo = dI + (sGo >> 4), dOnes = dI + (ones >> 4);\n"
@@ -8218,6 +8286,11 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    };\n"
     "    int tile = block_x() * WGS + wg, buffer = 0;\n"
     "    if (tile < tiles) fetch(tile, sX);\n"
+    "    Scale scale;\n"
+    "    const float2 one = N::ONE ? load2<N>(t, 0, 1, l.t4 * 2) : float2{0, 0};\n"
+    "    auto given = [&](int r) { return N::ONE ? r < rows ? one : float2{0, 0} : load2<N>(t, r, rows, l.t4 * 2); };\n"
+    "    float2 next0 = {0, 0}, next1 = {0, 0}; // the next tile's gradients of outputs\n"
+    "    if (N::CALL) next0 = given(tile * 64 + warp * 16 + l.gid), next1 = given(tile * 64 + warp * 16 + l.gid + 8);\n"
     "    copy_wait();\n"
     "    proxy_fence();\n"
     "    block_sync();\n"
@@ -8225,8 +8298,23 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        const u32 cX = sX + buffer * BUFFER;\n"
     "        const u64 dX = dK + (cX >> 4);\n"
     "        const int row = tile * 64 + warp * 16 + l.gid;\n"
+    "        const float2 now0 = next0, now1 = next1;\n"
+    "        if constexpr (N::CALL) sts4(most + warp * 4, warp_most(most_of(now0, now1)));\n"
     "        copy_wait();\n"
     "        proxy_fence(), team_sync<128>(1 + wg);\n"
+    "        if constexpr (N::CALL) {\n"
+    "            const uint4 m = lds16(most);\n"
+    "            const float f = scale.take(larger(larger(m.x, m.y), larger(m.z, m.w)));\n"
+    "            if (f != 1) {\n"
+    "#pragma unroll\n"
+    "                for (int j = 0; j < D; j++) {\n"
+    "                    scale_all(w[j], f);\n"
+    "                    if (N::BIAS) scale_all(wb[j], f);\n"
+    "                }\n"
+    "                scale_all(wo, f);\n"
+    "            }\n"
+    "            next0 = given(row + stride * 64), next1 = given(row + stride * 64 + 8);\n"
+    "        }\n"
     "        if (tile + stride < tiles) fetch(tile + stride, sX + (buffer ^ 1) * BUFFER);\n"
     "        u32 a[4][4];\n"
     "#pragma unroll\n"
@@ -8242,24 +8330,29 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "            wg_commit(), wg_wait<0>(), hold(acc);\n"
     "#pragma unroll\n"
     "            for (int k = 0; k < 4; k++) {\n"
-    "#pragma unroll",
+    "#pragma unroll\n"
     "                for (int i = 0; i < 4; i++) a[k][i] = activate<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1]);\n"
     "                stsm4(sH + (layer + 1) * BUFFER + mrow + (mx ^ (k << 5)), uint4{a[k][0], a[k][1], a[k][2], a[k][3]});\n"
     "            }\n"
     "        }\n"
-    "        const float2 t0 = load2<N>(t, row, rows, l.t4 * 2), t1 = load2<N>(t, row + 8, rows, l.t4 * 2);\n"
     "        float o[4];\n"
-    "        if constexpr (N::BIAS) {\n"
-    "            float2 b = lds_float2(biases + (D * 64 + l.t4 * 2) * 4);\n"
-    "            o[0] = o[2] = b.x, o[1] = o[3] = b.y;\n"
-    "        }\n"
-    "        wg_fence();\n"
+    "        if constexpr (N::CALL) {\n"
+    "            if (N::BIAS) b0 += now0.x + now1.x, b1 += now0.y + now1.y;",
+    "            o[0] = now0.x * scale.by(), o[1] = now0.y * scale.by(), o[2] = now1.x * scale.by(), o[3] = now1.y * scale.by();\n"
+    "        } else {\n"
+    "            const float2 t0 = load2<N>(t, row, rows, l.t4 * 2), t1 = load2<N>(t, row + 8, rows, l.t4 * 2);\n"
+    "            if constexpr (N::BIAS) {\n"
+    "                float2 b = lds_float2(biases + (D * 64 + l.t4 * 2) * 4);\n"
+    "                o[0] = o[2] = b.x, o[1] = o[3] = b.y;\n"
+    "            }\n"
+    "            wg_fence();\n"
     "#pragma unroll\n"
-    "        for (int k = 0; k < 4; k++) wg_rs<N::BF, 0>(o, a[k], dW + D * 512 + 2 * k, N::BIAS || k > 0);\n"
-    "        wg_commit(), wg_wait<0>(), hold(o);\n"
-    "        lose2<N>(o[0], o[1], t0, row, rows, l.t4 * 2, up, loss);\n"
-    "        lose2<N>(o[2], o[3], t1, row + 8, rows, l.t4 * 2, up, loss);\n"
-    "        if (N::BIAS) b0 += o[0] + o[2], b1 += o[1] + o[3];\n"
+    "            for (int k = 0; k < 4; k++) wg_rs<N::BF, 0>(o, a[k], dW + D * 512 + 2 * k, N::BIAS || k > 0);\n"
+    "            wg_commit(), wg_wait<0>(), hold(o);\n"
+    "            lose2<N>(o[0], o[1], t0, row, rows, l.t4 * 2, up, loss);\n"
+    "            lose2<N>(o[2], o[3], t1, row + 8, rows, l.t4 * 2, up, loss);\n"
+    "            if (N::BIAS) b0 += o[0] + o[2], b1 += o[1] + o[3];\n"
+    "        }\n"
     "        u32 g[4] = {pack<N::BF>(o[0], o[1]), pack<N::BF>(o[2], o[3]), 0, 0};\n"
     "        sts4(sGo + (warp * 16 + l.gid) * 16 + l.t4 * 4, g[0]);\n"
     "        sts4(sGo + (warp * 16 + l.gid + 8) * 16 + l.t4 * 4, g[1]);\n"
@@ -8306,11 +8399,12 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "                wg_wait<0>(), proxy_fence(), team_sync<128>(1 + wg);\n"
     "            } else if (N::DX) {\n"
     "                wg_wait<1>(), hold(back);\n"
+    "                const float factor = N::CALL ? scale.inverse() : dx_scale;\n"
+    "                float2 old[16];\n"
     "#pragma unroll\n"
-    "                for (int i = 0; i < 32; i += 4) {\n"
-    "                    store_dx<N>(dx, row, rows, i * 2 + l.t4 * 2, back[i] * dx_scale, back[i + 1] * dx_scale);\n"
-    "                    store_dx<N>(dx, row + 8, rows, i * 2 + l.t4 * 2, back[i + 2] * dx_scale, back[i + 3] * dx_scale);\n"
-    "                }\n"
+    "                for (int i = 0; i < 16; i++) old[i] = load_dx<N>(dx, row + i % 2 * 8, rows, i / 2 * 8 + l.t4 * 2);\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < 16; i++) store_dx<N>(dx, row + i % 2 * 8, rows, i / 2 * 8 + l.t4 * 2, old[i].x + back[2 * i] * factor, old[i].y + back[2 * i + 1] * factor);\n"
     "            }\n"
     "        }\n"
     "        wg_wait<0>();\n"
@@ -8321,16 +8415,24 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        if (N::BIAS) hold(wb[j]);\n"
     "    }\n"
     "    hold(wo);\n"
+    "    if constexpr (N::CALL) {\n"
+    "#pragma unroll\n"
+    "        for (int j = 0; j < D; j++) {\n"
+    "            scale_all(w[j], scale.inverse());\n"
+    "            if (N::BIAS) scale_all(wb[j], scale.inverse());\n"
+    "        }\n"
+    "        scale_all(wo, scale.inverse());\n"
+    "    }\n"
     "\n"
     "    block_sync();\n"
     "    const u32 r = sw + WEIGHTS_ROOM + wt * 16; // the order is that of the registers, which has no bank conflicts\n"
-    "#pragma unroll\n"
+    "#pragma unroll",
     "    for (int g = 1; g < WGS; g++) {\n"
     "        if (wg == g) {\n"
     "#pragma unroll\n"
     "            for (int j = 0; j < D; j++) {\n"
     "#pragma unroll\n"
-    "                for (int i = 0; i < 8; i++)",
+    "                for (int i = 0; i < 8; i++)\n"
     "                    sts16(r + (j * 9 + i) * 2048, uint4{__float_as_uint(w[j][4 * i]), __float_as_uint(w[j][4 * i + 1]), __float_as_uint(w[j][4 * i + 2]), __float_as_uint(w[j][4 * i + 3])});\n"
     "                if (N::BIAS) sts16(r + (j * 9 + 8) * 2048, uint4{__float_as_uint(wb[j][0]), __float_as_uint(wb[j][1]), __float_as_uint(wb[j][2]), __float_as_uint(wb[j][3])});\n"
     "            }\n"
@@ -8413,9 +8515,9 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        for (int i = 0; i < 4; i++) a[k][i] = activate<N>(acc[8 * k + 2 * i], acc[8 * k + 2 * i + 1]);\n"
     "}\n"
     "template<class N> MLP_D void fill_ones(u32 to, int threads) {\n"
-    "    if (N::BIAS)\n"
+    "    if (N::BIAS)",
     "        for (int i = thread_x(); i < 256; i += threads) sts4(to + i * 4, N::BF ? 0x3f803f80u : 0x3c003c00u);\n"
-    "}",
+    "}\n"
     "template<class N> MLP_D void wide_gradient(const void *image, const void *x, const void *t, float *part, void *between, int rows, float up) {\n"
     "    constexpr int D = N::D, GROUP = 3 * 16384 + 1024, ROOM = (N::STAGED + 1023) / 1024 * 1024;\n"
     "    static_assert(N::W == 128 && (D == 2 || D == 3), \"\");\n"
@@ -8487,9 +8589,9 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "            for (int k = 0; k < 4; k++)\n"
     "                wg_ss<N::BF, 1, 1>(wo, dK + ((s0 + j * GROUP + 32768) >> 4) + wg * 512 + 128 * k, dI + ((s0 + j * GROUP + 49152) >> 4) + 16 * k, 1);\n"
     "        wg_commit(), wg_wait<1>(), hold(back);\n"
-    "        wide.mask(back, a, sL);\n"
+    "        wide.mask(back, a, sL);",
     "        wg_wait<0>(), block_sync();\n"
-    "        wide.store(a, sL);                                 // the gradient replaces the activations",
+    "        wide.store(a, sL);                                 // the gradient replaces the activations\n"
     "        proxy_fence(), block_sync();\n"
     "        float next[64];\n"
     "        wg_fence();\n"
@@ -8562,11 +8664,11 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "        const u32 sX = sb + buffer * 32768, sG = sX + 16384, aX = s0 + buffer * 32768, aG = aX + 16384;\n"
     "        const int row = (tiles - 1 - tile) * 128 + wg * 64 + warp * 16 + l.gid;\n"
     "        u32 a[8][4];\n"
-    "        if constexpr (D == 3) {\n"
+    "        if constexpr (D == 3) {",
     "            float acc[64];\n"
     "            if constexpr (N::BIAS) set_bias<N>(acc, biases, l.t4);\n"
     "            wg_fence();\n"
-    "#pragma unroll",
+    "#pragma unroll\n"
     "            for (int k = 0; k < 8; k++) wg_ss<N::BF, 0, 0>(acc, dK + (sX >> 4) + (k >> 2) * 512 + (k & 3) * 2, dK + (sw >> 4) + (k >> 2) * 1024 + (k & 3) * 2, N::BIAS || k > 0);\n"
     "            wg_commit(), wg_wait<0>(), hold(acc);\n"
     "            activate_all<N>(acc, a);\n"
@@ -8649,8 +8751,8 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    mma<BF>(c0, a, b.x, b.y);\n"
     "    mma<BF>(c1, a, b.z, b.w);\n"
     "}\n"
-    "template<class N> MLP_D uint4 activate8(const float (&c)[8]) { return uint4{activate<N>(c[0], c[1]), activate<N>(c[2], c[3]), activate<N>(c[4], c[5]), activate<N>(c[6], c[7])}; }\n"
-    "template<class N> MLP_D uint4 masked8(const float (&c)[8], uint4 h) { return uint4{masked<N>(c[0], c[1], h.x), masked<N>(c[2], c[3], h.y), masked<N>(c[4], c[5], h.z), masked<N>(c[6], c[7], h.w)}; }",
+    "template<class N> MLP_D uint4 activate8(const float (&c)[8]) { return uint4{activate<N>(c[0], c[1]), activate<N>(c[2], c[3]), activate<N>(c[4], c[5]), activate<N>(c[6], c[7])}; }",
+    "template<class N> MLP_D uint4 masked8(const float (&c)[8], uint4 h) { return uint4{masked<N>(c[0], c[1], h.x), masked<N>(c[2], c[3], h.y), masked<N>(c[4], c[5], h.z), masked<N>(c[6], c[7], h.w)}; }\n"
     "template<class N> MLP_D void start8(float (&c)[8], u32 bias, int t4) { // sets zeros, or the biases of 16 columns\n"
     "    if constexpr (N::BIAS) {\n"
     "        float2 p = lds_float2(bias + t4 * 8), q = lds_float2(bias + 32 + t4 * 8);\n"
@@ -8730,12 +8832,12 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "#pragma unroll\n"
     "        for (int k = 0; k < KS; k += 2) {\n"
     "            const uint4 b = read.last(s + D * N::LAYER, k);\n"
-    "#pragma unroll\n"
+    "#pragma unroll",
     "            for (int r = 0; r < R; r++) mma<N::BF>(o[r], a[r][k], b.x, b.y), mma<N::BF>(o[r], a[r][k + 1], b.z, b.w);\n"
     "        }\n"
     "#pragma unroll\n"
     "        for (int r = 0; r < R; r++) {\n"
-    "            const int row = tile * ROWS + r * 16 + l.gid;",
+    "            const int row = tile * ROWS + r * 16 + l.gid;\n"
     "            store2<N>(y, row, rows, l.t4 * 2, o[r][0], o[r][1]);\n"
     "            store2<N>(y, row + 8, rows, l.t4 * 2, o[r][2], o[r][3]);\n"
     "        }\n"
@@ -8770,19 +8872,19 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "}\n"
     "\n"
     "\n"
-    "template<class N, int TEAMS> MLP_D void mma_gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {\n"
+    "template<class N, int TEAMS, class PARAMETERS> MLP_D void mma_gradient(PARAMETERS from_weights, const void *x, const void *t, float *part, void *dx, int rows, float up, float dx_scale) {\n"
     "    constexpr int W = N::W, D = N::D, KS = N::KS, T = W / 32 * (W / 32), ROWS = 32 * T, TPB = TEAMS * T * 32;\n"
-    "    constexpr int BUFFER = ROWS * N::SWB, TEAM = (D + 2) * BUFFER + ROWS * 16, WEIGHTS_ROOM = (N::STAGED + 1023) / 1024 * 1024;\n"
+    "    constexpr int BUFFER = ROWS * N::SWB, TEAM = (D + 2) * BUFFER + ROWS * 16 + (N::CALL && T > 1 ? 128 : 0), WEIGHTS_ROOM = (N::STAGED + 1023) / 1024 * 1024;\n"
     "    constexpr int LT = KS / T > 0 ? KS / T : 1; // the number of tiles of 16 features of the last layer's gradient for each warp\n"
     "    static_assert(W == 32 || W == 64, \"\");\n"
     "    Lane l;\n"
     "    const int team = uniform(thread_x() / (T * 32)), warp = uniform(thread_x() % (T * 32) / 32);\n"
     "    const u32 s = shared_base(), biases = s + D * N::LAYER + N::LAST, tb = s + WEIGHTS_ROOM + team * TEAM;\n"
-    "    stage(s, image, N::LAYER, TPB);\n"
-    "    stage(s + N::LAYER, (const char *)image + 2 * N::LAYER, N::STAGED - N::LAYER, TPB);\n"
-    "    copy_commit(), copy_wait();\n"
+    "    from_weights.template stage_all<N>(s, TPB);\n"
+    "    copy_wait();\n"
     "    block_sync();\n"
-    "    const u32 sH = tb, sG = tb + (D + 1) * BUFFER, sO = tb + (D + 2) * BUFFER; // x counts as H of layer 0\n"
+    "\n"
+    "    const u32 sH = tb, sG = tb + (D + 1) * BUFFER, sO = tb + (D + 2) * BUFFER, most = sO + ROWS * 16;\n"
     "    const Reader<N> read(l.lane);\n"
     "    const Rows<N> at(l.lane, warp);\n"
     "    const int wn = warp / (W / 32), wk = warp % (W / 32), tiles = (rows + ROWS - 1) / ROWS;\n"
@@ -8799,14 +8901,22 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    for (int i = 0; i < LT; i++)\n"
     "#pragma unroll\n"
     "        for (int e = 0; e < 4; e++) wo[i][e] = 0;\n"
+    "    Scale scale;\n"
+    "    const float2 one = N::ONE ? load2<N>(t, 0, 1, l.t4 * 2) : float2{0, 0};\n"
+    "    auto given = [&](int r) { return N::ONE ? r < rows ? one : float2{0, 0} : load2<N>(t, r, rows, l.t4 * 2); };\n"
     "    for (int tile = block_x() * TEAMS + team; tile < tiles; tile += blocks_x() * TEAMS) {\n"
     "        const int first = tile * ROWS + warp * 32 + l.gid;\n"
     "        uint4 a[2][KS];\n"
+    "        float2 seeds[4];\n"
+    "        if constexpr (N::CALL) {\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < 4; i++) seeds[i] = given(first + i * 8);\n"
+    "        }\n"
     "#pragma unroll\n"
     "        for (int r = 0; r < 2; r++)\n"
     "#pragma unroll\n"
     "            for (int c = 0; c < KS / 2; c++) {\n"
-    "                uint4 u = load8<N>(x, first + r * 16, rows, c * 4 + l.t4), v = load8<N>(x, first + r * 16 + 8, rows, c * 4 + l.t4);\n"
+    "                uint4 u = load8<N>(x, first + r * 16, rows, c * 4 + l.t4), v = load8<N>(x, first + r * 16 + 8, rows, c * 4 + l.t4);",
     "                a[r][2 * c] = uint4{u.x, v.x, u.y, v.y}, a[r][2 * c + 1] = uint4{u.z, v.z, u.w, v.w};\n"
     "                store_fragment<N>(at, sH, warp, r, 2 * c, a[r][2 * c]);\n"
     "                store_fragment<N>(at, sH, warp, r, 2 * c + 1, a[r][2 * c + 1]);\n"
@@ -8816,7 +8926,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "            uint4 n[2][KS];\n"
     "#pragma unroll\n"
     "            for (int nt = 0; nt < KS; nt++) {\n"
-    "                float c[2][8];",
+    "                float c[2][8];\n"
     "                start8<N>(c[0], biases + (layer * W + nt * 16) * 4, l.t4), start8<N>(c[1], biases + (layer * W + nt * 16) * 4, l.t4);\n"
     "#pragma unroll\n"
     "                for (int k = 0; k < KS; k++) {\n"
@@ -8835,8 +8945,34 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "                for (int k = 0; k < KS; k++) a[r][k] = n[r][k];\n"
     "        }\n"
     "        uint4 go[2];\n"
-    "        {\n"
-    "            float o[2][4];\n"
+    "        float o[2][4];\n"
+    "        if constexpr (N::CALL) {\n"
+    "            u32 m = warp_most(larger(most_of(seeds[0], seeds[1]), most_of(seeds[2], seeds[3])));\n"
+    "            if constexpr (T > 1) {\n"
+    "                sts4(most + warp * 4, m);\n"
+    "                team_sync<T * 32>(1 + team);\n"
+    "                const uint4 of = lds16(most);\n"
+    "                m = larger(larger(of.x, of.y), larger(of.z, of.w));\n"
+    "            }\n"
+    "            const float f = scale.take(m);\n"
+    "            if (f != 1) {\n"
+    "#pragma unroll\n"
+    "                for (int d = 0; d < D; d++)\n"
+    "#pragma unroll\n"
+    "                    for (int i = 0; i < 2; i++) {\n"
+    "                        scale_all(w[d][i][0], f), scale_all(w[d][i][1], f);\n"
+    "                        if (N::BIAS) scale_all(wb[d][i], f);\n"
+    "                    }\n"
+    "#pragma unroll\n"
+    "                for (int i = 0; i < LT; i++) scale_all(wo[i], f);\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "            for (int r = 0; r < 2; r++) {\n"
+    "                const float2 p = seeds[r * 2], q = seeds[r * 2 + 1];\n"
+    "                if (N::BIAS) b0 += p.x + q.x, b1 += p.y + q.y;\n"
+    "                o[r][0] = p.x * scale.by(), o[r][1] = p.y * scale.by(), o[r][2] = q.x * scale.by(), o[r][3] = q.y * scale.by();\n"
+    "            }\n"
+    "        } else {\n"
     "            start4<N>(o[0], biases + D * W * 4, l.t4), start4<N>(o[1], biases + D * W * 4, l.t4);\n"
     "#pragma unroll\n"
     "            for (int k = 0; k < KS; k += 2) {\n"
@@ -8851,10 +8987,13 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "                lose2<N>(o[r][0], o[r][1], t0, row, rows, l.t4 * 2, up, loss);\n"
     "                lose2<N>(o[r][2], o[r][3], t1, row + 8, rows, l.t4 * 2, up, loss);\n"
     "                if (N::BIAS) b0 += o[r][0] + o[r][2], b1 += o[r][1] + o[r][3];\n"
-    "                go[r] = uint4{pack<N::BF>(o[r][0], o[r][1]), pack<N::BF>(o[r][2], o[r][3]), 0, 0};\n"
-    "                sts4(sO + (warp * 32 + r * 16 + l.gid) * 16 + l.t4 * 4, go[r].x);\n"
-    "                sts4(sO + (warp * 32 + r * 16 + l.gid + 8) * 16 + l.t4 * 4, go[r].y);\n"
     "            }\n"
+    "        }\n"
+    "#pragma unroll\n"
+    "        for (int r = 0; r < 2; r++) {\n"
+    "            go[r] = uint4{pack<N::BF>(o[r][0], o[r][1]), pack<N::BF>(o[r][2], o[r][3]), 0, 0};\n"
+    "            sts4(sO + (warp * 32 + r * 16 + l.gid) * 16 + l.t4 * 4, go[r].x);\n"
+    "            sts4(sO + (warp * 32 + r * 16 + l.gid + 8) * 16 + l.t4 * 4, go[r].y);\n"
     "        }\n"
     "        team_sync<T * 32>(1 + team);\n"
     "        if (warp * LT < KS)\n"
@@ -8864,7 +9003,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "                for (int i = 0; i < LT; i++) mma<N::BF>(wo[i], at.left(sH + D * BUFFER, ks, warp * LT + i), b.x, b.y);\n"
     "            }\n"
     "#pragma unroll\n"
-    "        for (int nt = 0; nt < KS; nt++) {\n"
+    "        for (int nt = 0; nt < KS; nt++) {",
     "            const uint4 b = read.transposed(s + D * N::LAYER, 16, 0, nt);\n"
     "#pragma unroll\n"
     "            for (int r = 0; r < 2; r++) {\n"
@@ -8891,14 +9030,20 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "                }\n"
     "            }\n"
     "            if (layer > 0 || N::DX) {\n"
+    "                const float factor = N::CALL ? scale.inverse() : dx_scale; // of the gradients of x\n"
     "                uint4 n[2][KS];\n"
     "#pragma unroll\n"
     "                for (int nt = 0; nt < KS; nt++) {\n"
     "                    float c[2][8];\n"
+    "                    float2 old[2][4];\n"
     "                    clear(c[0]), clear(c[1]);\n"
+    "                    if (layer == 0)\n"
+    "#pragma unroll\n"
+    "                        for (int i = 0; i < 8; i++)\n"
+    "                            old[i / 4][i % 4] = load_dx<N>(dx, first + i / 4 * 16 + (i % 2) * 8, rows, perm(nt * 16 + i % 4 / 2 * 8 + l.t4 * 2));\n"
     "#pragma unroll\n"
     "                    for (int k = 0; k < KS; k++) {\n"
-    "                        const uint4 b = read.transposed(s + layer * N::LAYER, W, k, nt);",
+    "                        const uint4 b = read.transposed(s + layer * N::LAYER, W, k, nt);\n"
     "                        mma2<N::BF>(c[0], a[0][k], b), mma2<N::BF>(c[1], a[1][k], b);\n"
     "                    }\n"
     "#pragma unroll\n"
@@ -8909,7 +9054,8 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "                        } else {\n"
     "#pragma unroll\n"
     "                            for (int e = 0; e < 8; e += 2) // the first layer's k is permuted\n"
-    "                                store_dx<N>(dx, first + r * 16 + (e / 2 % 2) * 8, rows, perm(nt * 16 + e / 4 * 8 + l.t4 * 2), c[r][e] * dx_scale, c[r][e + 1] * dx_scale);\n"
+    "                                store_dx<N>(dx, first + r * 16 + (e / 2 % 2) * 8, rows, perm(nt * 16 + e / 4 * 8 + l.t4 * 2), old[r][e / 2].x + c[r][e] * factor,\n"
+    "                                            old[r][e / 2].y + c[r][e + 1] * factor);\n"
     "                        }\n"
     "                    }\n"
     "                }\n"
@@ -8922,6 +9068,18 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "            team_sync<T * 32>(1 + team);\n"
     "        }\n"
     "    }\n"
+    "    if constexpr (N::CALL) {\n"
+    "        const float f = scale.inverse();\n"
+    "#pragma unroll\n"
+    "        for (int d = 0; d < D; d++)\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < 2; i++) {\n"
+    "                scale_all(w[d][i][0], f), scale_all(w[d][i][1], f);\n"
+    "                if (N::BIAS) scale_all(wb[d][i], f);\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "        for (int i = 0; i < LT; i++) scale_all(wo[i], f);\n"
+    "    }\n"
     "\n"
     "    block_sync();\n"
     "    const u32 q = s + thread_x() % (T * 32) * 16;\n"
@@ -8930,7 +9088,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    auto add = [&](u32 at, float *v) {\n"
     "        uint4 u = lds16(at);\n"
     "        v[0] += __uint_as_float(u.x), v[1] += __uint_as_float(u.y), v[2] += __uint_as_float(u.z), v[3] += __uint_as_float(u.w);\n"
-    "    };\n"
+    "    };",
     "    for (int tm = 1; tm < TEAMS; tm++) {\n"
     "        if (team == tm) {\n"
     "#pragma unroll\n"
@@ -8997,7 +9155,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    for (; f.layer <= N::D; f.layer++) {\n"
     "        const int out = f.layer < N::D ? N::W : N::O, weights = (f.layer ? N::W : N::I) * out;\n"
     "        if (p < weights) {\n"
-    "            f.n = p % out, f.k = p / out;",
+    "            f.n = p % out, f.k = p / out;\n"
     "            return f;\n"
     "        }\n"
     "        p -= weights;\n"
@@ -9035,7 +9193,7 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "\n"
     "\n"
     "\n"
-    "enum { COUNTERS = 4 };\n"
+    "enum { COUNTERS = 4 };",
     "template<class N> MLP_D void update_with(float *counters, float *gradients, float *parameters, float *state, void *image, Steps q, int rows, int mode) {\n"
     "    const u32 s = shared_base();\n"
     "    const float *part = counters + COUNTERS, step = counters[0] + 1;\n"
@@ -9081,44 +9239,84 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "}\n"
     "\n"
     "\n"
-    "template<int S, int P> using NetOf = Net<(S & 255), (S >> 8 & 15), (S >> 12 & 255), (S >> 20 & 15), (P & 7), (P >> 3 & 7), (P >> 6 & 31)>;\n"
+    "template<class N, bool HALF> MLP_D void add_sums(const float *part, void *gradients, int rows) {\n"
+    "    constexpr int W = N::W, D = N::D, I = N::I, O = N::O, B = N::BIAS;\n"
+    "    const u32 s = shared_base();\n"
+    "    const int lane = thread_x() % 32, slice = thread_x() / 32, at = block_x() * 32 + lane;\n"
+    "    float a = 0;\n"
+    "    if (at < N::PLOSS)\n"
+    "#pragma unroll 8\n"
+    "        for (int r = slice; r < rows; r += 8) a += part[(size_t)r * N::PART + at];\n"
+    "    sts4(s + (slice * 33 + lane) * 4, __float_as_uint(a));\n"
+    "    block_sync();\n"
+    "    if (slice != 0 || at >= N::PLOSS) return;\n"
+    "    a = 0;\n"
+    "    for (int i = 0; i < 8; i++) a += lds_float(s + (i * 33 + lane) * 4);\n"
+    "    const bool bias = at >= N::PBIAS;\n"
+    "    const int layer = bias ? (at - N::PBIAS) / W : at / (W * W), inputs = layer ? W : I, outputs = layer < D ? W : O, k = bias ? inputs : at % W,\n"
+    "              n = bias ? (at - N::PBIAS) % W : at / W % W;\n"
+    "    if (n >= outputs || (!bias && k >= inputs)) return;\n"
+    "    const int p = (layer ? (I + B) * W + (layer - 1) * (W + B) * W : 0) + k * outputs + n;\n"
+    "    if constexpr (HALF) {\n"
+    "        unsigned short *g = (unsigned short *)gradients + p;\n"
+    "        *g = (unsigned short)pack<false>(widen<false>(*g) + a, 0);\n"
+    "    } else ((float *)gradients)[p] += a;\n"
+    "}\n"
+    "\n"
+    "\n"
+    "template<int S, int P> using NetOf = Net<(S & 255), (S >> 8 & 15), (S >> 12 & 255), (S >> 20 & 15), (P & 7), (P >> 3 & 7), (P >> 6 & 31) | (P >> 22 & 3) << 5>;\n"
     "\n"
     "template<int S, int P, class WEIGHTS> MLP_D void forward_of(WEIGHTS weights, const void *x, void *y, int rows) {\n"
     "    constexpr int WARPS = P >> 12 & 63;\n"
-    "    if constexpr (P >> 18 == 0 && (P >> 11 & 1)) {\n"
+    "    if constexpr ((P >> 18 & 15) == 0 && (P >> 11 & 1)) {\n"
     "#ifdef MLP_WGMMA\n"
     "        wg_forward<NetOf<S, P>, WARPS / 4>(weights, x, y, rows);\n"
     "#else\n"
     "        static_assert(!P, \"this engine needs sm_90a\");\n"
     "#endif\n"
-    "    } else if constexpr (P >> 18 == 0) mma_forward<NetOf<S, P>, WARPS, 2>(weights, x, y, rows);\n"
-    "}",
-    "template<int S, int P> MLP_D void forward(const void *image, const void *x, void *y, int rows) { forward_of<S, P>(Image{image}, x, y, rows); }\n"
+    "    } else if constexpr ((P >> 18 & 15) == 0) mma_forward<NetOf<S, P>, WARPS, 2>(weights, x, y, rows);\n"
+    "}\n"
+    "template<int S, int P> MLP_D void forward(const void *image, const void *x, void *y, int rows) { forward_of<S, P>(Image{image}, x, y, rows); }",
     "template<int S, int P, class T> MLP_D void forward_from(const T *parameters, const void *x, void *y, int rows) { forward_of<S, P>(Parameters<T>{parameters}, x, y, rows); }\n"
-    "template<int S, int P> MLP_D void gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {\n"
-    "    if (P >> 18 == 1 && block_x() == 0 && thread_x() == 0) part[0] = part[1];\n"
-    "    part += COUNTERS;\n"
+    "template<int S, int P, class PARAMETERS> MLP_D void gradient_of(PARAMETERS weights, const void *x, const void *t, float *part, void *dx, int rows, float up, float dx_scale) {\n"
     "    constexpr int WARPS = P >> 12 & 63, TEAM = (S & 255) / 32 * ((S & 255) / 32);\n"
-    "    if constexpr (P >> 18 == 1 && (P >> 11 & 1)) {\n"
+    "    if constexpr ((P >> 11 & 1) != 0) {\n"
     "#ifdef MLP_WGMMA\n"
-    "        if constexpr ((S & 255) == 128) wide_gradient<NetOf<S, P>>(image, x, t, part, dx, rows, up);\n"
-    "        else wg_gradient<NetOf<S, P>, WARPS / 4>(image, x, t, part, dx, rows, up, dx_scale);\n"
+    "        wg_gradient<NetOf<S, P>, WARPS / 4>(weights, x, t, part, dx, rows, up, dx_scale);\n"
     "#else\n"
     "        static_assert(!P, \"this engine needs sm_90a\");\n"
     "#endif\n"
-    "    } else if constexpr (P >> 18 == 1) mma_gradient<NetOf<S, P>, WARPS / TEAM>(image, x, t, part, dx, rows, up, dx_scale);\n"
+    "    } else mma_gradient<NetOf<S, P>, WARPS / TEAM>(weights, x, t, part, dx, rows, up, dx_scale);\n"
+    "}\n"
+    "template<int S, int P> MLP_D void gradient(const void *image, const void *x, const void *t, float *part, float *dx, int rows, float up, float dx_scale) {\n"
+    "    if constexpr ((P >> 18 & 15) == 1) {\n"
+    "        if (block_x() == 0 && thread_x() == 0) part[0] = part[1];\n"
+    "        part += COUNTERS;\n"
+    "#ifdef MLP_WGMMA\n"
+    "        if constexpr ((P >> 11 & 1) && (S & 255) == 128) return wide_gradient<NetOf<S, P>>(image, x, t, part, dx, rows, up);\n"
+    "        else\n"
+    "#endif\n"
+    "        gradient_of<S, P>(Image{image}, x, t, part, dx, rows, up, dx_scale);\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "template<int S, int P, class T> MLP_D void gradient_from(const T *parameters, const void *x, const void *t, float *part, void *dx, int rows) {\n"
+    "    if constexpr ((P >> 18 & 15) == 5) gradient_of<S, P>(Parameters<T>{parameters}, x, t, part, dx, rows, 1, 1);\n"
+    "}\n"
+    "template<int S, int P, class T> MLP_D void add_gradient(const float *part, T *gradients, int rows) {\n"
+    "    if constexpr ((P >> 18 & 15) == 6) add_sums<NetOf<S, P>, sizeof(T) == 2>(part, gradients, rows);\n"
     "}\n"
     "template<int S, int P> MLP_D void rest(const void *image, const void *x, const void *between, float *part, float *dx, int rows, float dx_scale) {\n"
     "#ifdef MLP_WGMMA\n"
-    "    if constexpr (P >> 18 == 4) wide_rest<NetOf<S, P>>(image, x, between, part + COUNTERS, dx, rows, dx_scale);\n"
+    "    if constexpr ((P >> 18 & 15) == 4) wide_rest<NetOf<S, P>>(image, x, between, part + COUNTERS, dx, rows, dx_scale);\n"
     "#endif\n"
     "}\n"
     "template<int S, int P> MLP_D void update(float *part, float *gradients, float *parameters, float *state, void *image, float4 a, float4 b, uint2 c) {\n"
-    "    if constexpr (P >> 18 == 2)\n"
+    "    if constexpr ((P >> 18 & 15) == 2)\n"
     "        update_with<NetOf<S, P>>(part, gradients, parameters, state, image, Steps{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}, (int)c.x, (int)c.y);\n"
     "}\n"
     "template<int S, int P> MLP_D void pack_all(const float *parameters, void *image) {\n"
-    "    if constexpr (P >> 18 == 3) pack_weights<NetOf<S, P>>(parameters, image);\n"
+    "    if constexpr ((P >> 18 & 15) == 3) pack_weights<NetOf<S, P>>(parameters, image);\n"
     "}\n"
     "} // namespace spy_mlp\n"
     ")\");\n"
@@ -9131,6 +9329,27 @@ static const char *const spyi_slang_mlp_batch_engine[] = {
     "    spyi_mlp_needs();\n"
     "    spyi_mlp_call(S, P, parameters, x, y, rows);\n"
     "}\n"
+    "\n"
+    "\n"
+    "public void spyi_mlp_gradient<let S : int, let P : int, Parameter, X, Y, DX>(Parameter *parameters, X *x, Y *dy, float *sums, DX *dx, uint rows)\n"
+    "{\n"
+    "    spyi_mlp_needs();\n"
+    "    spyi_mlp_call_gradient(S, P, parameters, x, dy, sums, dx, rows);\n"
+    "}\n"
+    "\n"
+    "public void spyi_mlp_gradient_one<let S : int, let P : int, Parameter, X, let N : int, DX>(Parameter *parameters, X *x, float dy[N], float *sums, DX *dx, uint rows)\n"
+    "{\n"
+    "    spyi_mlp_needs();\n"
+    "    spyi_mlp_call_gradient_one(S, P, parameters, x, dy, sums, dx, rows);\n"
+    "}\n"
+    "public void spyi_mlp_add_gradient<let S : int, let P : int, Parameter>(float *sums, Parameter *gradients, uint rows)\n"
+    "{\n"
+    "    spyi_mlp_needs();\n"
+    "    spyi_mlp_call_add(S, P, sums, gradients, rows);\n"
+    "}\n"
+    "internal void spyi_mlp_call_gradient<Parameter, X, Y, DX>(int s, int p, Parameter *parameters, X *x, Y *dy, float *sums, DX *dx, uint rows) { __intrinsic_asm \"spy_mlp::gradient_from<$0, $1>($2, $3, $4, $5, $6, (int)($7))\"; }\n"
+    "internal void spyi_mlp_call_gradient_one<Parameter, X, let N : int, DX>(int s, int p, Parameter *parameters, X *x, inout float dy[N], float *sums, DX *dx, uint rows) { __intrinsic_asm \"spy_mlp::gradient_from<$0, $1>($2, $3, $4, $5, $6, (int)($7))\"; }",
+    "internal void spyi_mlp_call_add<Parameter>(int s, int p, float *sums, Parameter *gradients, uint rows) { __intrinsic_asm \"spy_mlp::add_gradient<$0, $1>($2, $3, (int)($4))\"; }\n"
     "internal void spyi_mlp_call<Parameter, X, Y>(int s, int p, Parameter *parameters, X *x, Y *y, uint rows) { __intrinsic_asm \"spy_mlp::forward_from<$0, $1>($2, $3, $4, (int)($5))\"; }",
     NULL
 };
@@ -9564,7 +9783,7 @@ static const char *const spyi_slang_mlp[] = {
     "\n"
     "module mlp;\n"
     "",
-    "import slangpy_atomic;",
+    "import slangpy_add;",
     "__include mlp_matrix;\n"
     "__include mlp_encodings;\n"
     "__include mlp_training;\n"
@@ -9819,19 +10038,21 @@ static const char *const spyi_slang_mlp[] = {
     "        {\n"
     "            int tiles = spyi_warp_opaque(Width / 8);\n"
     "            [loop]\n"
-    "            for (int from = 0; from < tiles; from = from + Tiles) hidden_tiles<IsFirst, K, Activates>(w, from, sums, a, b);\n"
+    "            for (int from = 0; from < tiles; from = from + Tiles)\n"
+    "                hidden_tiles<1, IsFirst, K, Activates>(w, from, sums, a, b);\n"
     "        }\n"
     "        else\n"
     "        {\n"
     "            [ForceUnroll]\n"
-    "            for (int from = 0; from < Width / 8; from = from + Tiles) hidden_tiles<IsFirst, K, Activates>(w, from, sums, a, b);\n"
+    "            for (int from = 0; from < Width / 8; from = from + Tiles)\n"
+    "                hidden_tiles<0, IsFirst, K, Activates>(w, from, sums, a, b);\n"
     "        }\n"
     "    }\n"
-    "    static void hidden_tiles<let IsFirst : int, let K : int, let Activates : int>(\n"
+    "    static void hidden_tiles<let Loops : int, let IsFirst : int, let K : int, let Activates : int>(\n"
     "        T *w, int from, inout float sums[Tiles * 8], inout uint a[Words], inout uint b[Words])\n"
     "    {\n"
-    "        spyi_warp_begin(Bias, Width, Tiles, w + K * Width, from, sums);\n"
-    "        spyi_warp_multiply(IsFirst, K, Width, Tiles, w, from, a, sums);",
+    "        spyi_warp_begin(Bias, Width, Tiles, w + K * Width, from, sums);",
+    "        spyi_warp_multiply(Loops, IsFirst, K, Width, Tiles, w, from, a, sums);\n"
     "        if (Activates != 0) activate_tiles(sums);\n"
     "        spyi_warp_keep(HiddenWords, Tiles, sums, b);\n"
     "    }\n"
@@ -9947,9 +10168,9 @@ static const char *const spyi_slang_mlp[] = {
     "        spyi_warp_gather(1, Outputs, dy, d);\n"
     "        if (Depth == 0)\n"
     "        {\n"
-    "            if (adds) spyi_warp_weigh(spyi_mlp_rooms, Bias, First, 1, Inputs, Outputs, g, room, h, d, by);\n"
+    "            if (adds) spyi_warp_weigh(spyi_mlp_rooms, Bias, First, 1, Inputs, Outputs, g, room, h, d, by);",
     "            spyi_warp_back_inputs(1, Inputs, Outputs, w, d, by, dx);\n"
-    "        }",
+    "        }\n"
     "        if (Depth > 0)\n"
     "        {\n"
     "            g = g + (Inputs + Bias) * Width + (Depth - 1) * (Width + Bias) * Width;\n"
@@ -10049,12 +10270,12 @@ static const char *const spyi_slang_mlp[] = {
     "            words[i] =\n"
     "                spyi_warp_pack(two[s] * Activation.slope(spyi_warp_half(v, 0)), two[s + 1] * Activation.slope(spyi_warp_half(v, 1)));\n"
     "        }\n"
-    "        spyi_warp_push(HiddenWords, 8, words, d);\n"
+    "        spyi_warp_push(HiddenWords, 8, words, d);",
     "    }\n"
     "\n"
     "\n"
     "    float[Outputs] run_apart(float x[Inputs])\n"
-    "    {",
+    "    {\n"
     "        float[Most] h, z;\n"
     "        float[Outputs] y;\n"
     "        T *w = weights._data;\n"
@@ -10156,8 +10377,8 @@ static const char *const spyi_slang_mlp[] = {
     "        {\n"
     "            int inputs = l == 0 ? Inputs : Width;\n"
     "            int outputs = l == Depth ? Outputs : Width;\n"
-    "            if (l > 0) activate(z, (l - 1) * Most, h);\n"
-    "            layer(at, inputs, outputs, h, z, l * Most);",
+    "            if (l > 0) activate(z, (l - 1) * Most, h);",
+    "            layer(at, inputs, outputs, h, z, l * Most);\n"
     "            at = at + (inputs + Bias) * outputs;\n"
     "        }\n"
     "        [loop]\n"
@@ -10542,25 +10763,31 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "        for (int k = 0; k < 8; k += 2) sums[i * 8 + k] = BIAS ? lo.one(i) : 0.f, sums[i * 8 + k + 1] = BIAS ? hi.one(i) : 0.f;\n"
     "}\n"
     "\n"
-    "template<int FIRST, int K, int N, int P, class T> MLPW_D void multiply(const T *w, int from, const u32 *a, float *sums) {",
+    "\n"
+    "template<int LOOPS, int FIRST, int K, int N, int P, class T> MLPW_D void multiply(const T *w, int from, u32 *a, float *sums) {",
+    "    constexpr int ALL = (K + 15) / 16, STEP = !LOOPS ? ALL : ALL % 2 ? 1 : 2;\n"
     "    const int g = lane() / 4, t = lane() % 4, far = FIRST ? 8 : 1, next = FIRST ? 1 : K / 8;\n"
     "    w += g * (N / 8) + from;\n"
+    "#pragma unroll 1\n"
+    "    for (int begin = 0; begin < ALL; begin += STEP) {\n"
     "#pragma unroll\n"
-    "    for (int f = 0; f < (K + 15) / 16; f++) {\n"
-    "        const int k = FIRST ? f * 16 + t * 2 : t * 2 * (K / 8) + f * 2;\n"
-    "        Piece<T, N / 8, P> r[4];\n"
+    "        for (int f = 0; f < STEP; f++) {\n"
+    "            const int k = FIRST ? (begin + f) * 16 + t * 2 : t * 2 * (K / 8) + (begin + f) * 2;\n"
+    "            Piece<T, N / 8, P> r[4];\n"
     "#pragma unroll\n"
-    "        for (int i = 0; i < 4; i++) {\n"
-    "            const int row = k + i % 2 * next + i / 2 * far;\n"
-    "            if (!FIRST || K % 16 == 0 || row < K) r[i].load(w + row * N);\n"
-    "            else r[i].clear();\n"
+    "            for (int i = 0; i < 4; i++) {\n"
+    "                const int row = k + i % 2 * next + i / 2 * far;\n"
+    "                if (!FIRST || K % 16 == 0 || row < K) r[i].load(w + row * N);\n"
+    "                else r[i].clear();\n"
+    "            }\n"
+    "#pragma unroll\n"
+    "            for (int i = 0; i < P; i++) {\n"
+    "                const u32 b0 = r[0].with(r[1], i), b1 = r[2].with(r[3], i);\n"
+    "                mma(sums + i * 8, a + f * 8, b0, b1);\n"
+    "                mma(sums + i * 8 + 4, a + f * 8 + 4, b0, b1);\n"
+    "            }\n"
     "        }\n"
-    "#pragma unroll\n"
-    "        for (int i = 0; i < P; i++) {\n"
-    "            const u32 b0 = r[0].with(r[1], i), b1 = r[2].with(r[3], i);\n"
-    "            mma(sums + i * 8, a + f * 8, b0, b1);\n"
-    "            mma(sums + i * 8 + 4, a + f * 8 + 4, b0, b1);\n"
-    "        }\n"
+    "        if constexpr (STEP < ALL) rotate<ALL * 8, STEP * 8>(a);\n"
     "    }\n"
     "}\n"
     "\n"
@@ -10633,12 +10860,12 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "enum { ROOMS = 128, LOCKS = 32 };\n"
     "MLPW_D void open_rooms(int words) {\n"
     "    if (opens())\n"
-    "        for (int i = group_thread(); i < words / 4; i += group_threads()) ((uint4 *)spy_mlp_room)[i] = uint4{0, 0, 0, 0};\n"
+    "        for (int i = group_thread(); i < words / 4; i += group_threads()) ((uint4 *)spy_mlp_room)[i] = uint4{0, 0, 0, 0};",
     "    group_sync();\n"
     "    if (group_thread() == 0) spy_mlp_room[0] = words;\n"
     "}\n"
     "MLPW_D void open_room(const void *gradient, int network, int number, int first) {\n"
-    "    u32 *r = spy_mlp_room + number * 4 + 4;",
+    "    u32 *r = spy_mlp_room + number * 4 + 4;\n"
     "    if (group_thread() == 0) spy_mlp_room[1] = number + 1, r[0] = (u32)(u64)gradient, r[1] = (u32)((u64)gradient >> 32), r[2] = first, r[3] = network;\n"
     "}\n"
     "\n"
@@ -10718,10 +10945,10 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "template<int LAST, int N> struct TilesOf { enum { ALL = (N + 7) / 8, P = LAST ? 1 : ALL % 8 == 0 ? 8 : ALL % 6 == 0 ? 6 : ALL % 4 == 0 ? 4 : 2 }; };\n"
     "\n"
     "template<int BIAS, int FIRST, int LAST, int K, int N, class T> MLPW_D void pour(T *to, int first) {\n"
-    "    constexpr int P = TilesOf<LAST, N>::P, COLUMNS = TilesOf<LAST, N>::ALL / P, PARTS = ((K + 15) / 16 + BIAS) * COLUMNS;\n"
+    "    constexpr int P = TilesOf<LAST, N>::P, COLUMNS = TilesOf<LAST, N>::ALL / P, PARTS = ((K + 15) / 16 + BIAS) * COLUMNS;",
     "    if (!closes() || !to || (u64)to % 16 || !fits_room(first, RoomOf<BIAS, K, N>::WORDS)) return;\n"
     "#pragma unroll 1\n"
-    "    for (int i = group_thread() / 32; i < PARTS; i += group_threads() / 32) {",
+    "    for (int i = group_thread() / 32; i < PARTS; i += group_threads() / 32) {\n"
     "        const int q = (i + group_number()) % PARTS; // groups begin in different places of the gradient\n"
     "        const float4 *from = (const float4 *)(spy_mlp_room + first + q * P * 128) + lane();\n"
     "        float s[P * 4];\n"
@@ -10804,11 +11031,11 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "\n"
     "template<int LAST, int K, int N, class T> MLPW_D void back_inputs(const T *w, const u32 *d, float by, float *dx) {\n"
     "#pragma unroll (K * N > 2048 ? 1 : 16)\n"
-    "    for (int i = 0; i < (K + 7) / 8; i++) {\n"
+    "    for (int i = 0; i < (K + 7) / 8; i++) {",
     "        float s[8] = {0, 0, 0, 0, 0, 0, 0, 0};\n"
     "        const int row = i * 8 + lane() / 4;\n"
     "        back<LAST, N>(w, row, K % 8 == 0 || row < K, d, s);\n"
-    "#pragma unroll",
+    "#pragma unroll\n"
     "        for (int e = 0; e < 2; e++) {\n"
     "            u32 v[4] = {bits(s[e]), bits(s[e + 2]), bits(s[e + 4]), bits(s[e + 6])};\n"
     "            turn(v);\n"
@@ -10896,9 +11123,9 @@ static const char *const spyi_slang_mlp_matrix[] = {
     "internal bool spyi_warp_together<T>(T *weights, T *gradients) { __intrinsic_asm \"spy_mlp_warp::together($0, $1)\"; }\n"
     "internal void spyi_warp_gather<let I : int, let A : int>(int first, int i, inout float x[I], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::gather<$0, $1>((float *)($2), (unsigned *)($3))\"; }\n"
     "internal void spyi_warp_begin<T, let S : int>(int bias, int n, int p, T *b, int from, inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::begin<$0, $1, $2>($3, $4, (float *)($5))\"; }\n"
-    "internal void spyi_warp_multiply<T, let A : int, let S : int>(int first, int k, int n, int p, T *w, int from, inout uint a[A], inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::multiply<$0, $1, $2, $3>($4, $5, (unsigned *)($6), (float *)($7))\"; }\n"
-    "internal void spyi_warp_keep<let A : int, let S : int>(int all, int p, inout float sums[S], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::keep<$0, $1>((float *)($2), (unsigned *)($3))\"; }\n"
-    "internal void spyi_warp_push<let A : int, let V : int>(int all, int many, inout uint v[V], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::push<$0, $1>((unsigned *)($2), (unsigned *)($3))\"; }",
+    "internal void spyi_warp_multiply<T, let A : int, let S : int>(int loops, int first, int k, int n, int p, T *w, int from, inout uint a[A], inout float sums[S]) { __intrinsic_asm \"spy_mlp_warp::multiply<$0, $1, $2, $3, $4>($5, $6, (unsigned *)($7), (float *)($8))\"; }\n"
+    "internal void spyi_warp_keep<let A : int, let S : int>(int all, int p, inout float sums[S], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::keep<$0, $1>((float *)($2), (unsigned *)($3))\"; }",
+    "internal void spyi_warp_push<let A : int, let V : int>(int all, int many, inout uint v[V], inout uint a[A]) { __intrinsic_asm \"spy_mlp_warp::push<$0, $1>((unsigned *)($2), (unsigned *)($3))\"; }\n"
     "internal void spyi_warp_finish<T, let A : int, let O : int>(int bias, int first, int k, int o, T *w, inout uint a[A], inout float y[O]) { __intrinsic_asm \"spy_mlp_warp::finish<$0, $1, $2, $3>($4, (unsigned *)($5), (float *)($6))\"; }\n"
     "internal float spyi_warp_half(uint word, int which) { __intrinsic_asm \"spy_mlp_warp::widen((unsigned short)(($0) >> ($1) * 16))\"; }\n"
     "internal uint spyi_warp_pack(float low, float high) { __intrinsic_asm \"spy_mlp_warp::pack($0, $1)\"; }\n"
@@ -11314,6 +11541,7 @@ static const char *const spyi_slang_mlp_encodings[] = {
     { "slangpy", spyi_slang_slangpy }, \
     { "slangpy_memory", spyi_slang_slangpy_memory }, \
     { "slangpy_tensor", spyi_slang_slangpy_tensor }, \
+    { "slangpy_add", spyi_slang_slangpy_add }, \
     { "slangpy_atomic", spyi_slang_slangpy_atomic }, \
     { "slangpy_call", spyi_slang_slangpy_call }, \
     { "slangpy_bounds", spyi_slang_slangpy_bounds }, \
@@ -11365,15 +11593,18 @@ static const char *const spyi_slang_mlp_encodings[] = {
 #else
 #define SPYI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #endif
-#define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
 // For functions beside a hot path, whose registers they would take if they were inlined.
 #define SPYI_NOINLINE __attribute__((noinline))
 #define SPYI_THREAD_LOCAL __thread
 #else
 #define SPYI_PRINTF(text, first)
-#define SPYI_LIKELY(x) (x)
 #define SPYI_NOINLINE __declspec(noinline)
 #define SPYI_THREAD_LOCAL __declspec(thread)
+#endif
+#if defined(__GNUC__) && defined(__OPTIMIZE__)
+#define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
+#else // without optimisation the hint would be four more instructions
+#define SPYI_LIKELY(x) (x)
 #endif
 
 // tools/amalgamate puts these two around files through which no repeated call runs (part `cold` of
@@ -11553,6 +11784,9 @@ SPYI_FN void spyi_text_add_n(spyi_text *t, const char *s, size_t n);
 SPYI_FN const char *spyi_text_str(const spyi_text *t); // returns the text, never NULL
 SPYI_FN void spyi_text_clear(spyi_text *t);            // makes the text empty; it keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
+// Copies the text to `to` of `capacity` bytes, as snprintf() does, frees it, and returns its length. When an
+// allocation has failed since spyi_failed_allocations() was `failed`, the text is "out of host memory".
+SPYI_FN size_t spyi_text_give(spyi_text *t, uint32_t failed, char *to, size_t capacity);
 SPYI_FN char *spyi_strdup(const char *s); // returns a copy from the process allocator; NULL stays NULL
 SPYI_FN bool spyi_is_word(char c); // returns true for the characters of identifiers: letters, digits and '_'
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
@@ -11792,7 +12026,7 @@ SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen);
 
 SPYI_FN size_t spyi_align(size_t value, size_t alignment); // rounds up to a multiple of `alignment`, which
                                                            // may be any number > 0
-SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // returns bytes in host memory
+SPYI_FN bool spyi_dtype_is_float(spy_dtype dtype);         // returns whether it is a floating-point type
 
 // >>base/archive.h ------------------------------------------------------------------------------------------
 
@@ -11864,13 +12098,8 @@ SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_t
 SPYI_FN bool spyi_store_has(spyi_store *store, const spyi_text *question);
 SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const spyi_text *answer);
 SPYI_FN spyi_store_counts spyi_store_count(spyi_store *store);
-SPYI_FN const char *spyi_store_folder(const spyi_store *store);
 // Appends the folder that stores are in by default; appends nothing if the system names none.
 SPYI_FN void spyi_store_default_folder(spyi_text *out);
-// Removes all answers of a folder. Returns how many there were, and their bytes.
-SPYI_FN uint64_t spyi_store_clear(const char *folder, uint64_t *bytes);
-// Counts the answers in a folder, and their bytes.
-SPYI_FN uint64_t spyi_store_size(const char *folder, uint64_t *bytes);
 
 // >>base/inner.h --------------------------------------------------------------------------------------------
 
@@ -11886,13 +12115,17 @@ SPYI_FN void spyi_text_add_args(spyi_text *t, const char *format, va_list args);
 // The public functions of api/base.h: texts of statuses, names and sizes of scalar types, the log to stderr.
 
 const char *spy_status_text(spy_status status) {
-    switch (status) {
-#define SPYI_STATUS_CASE(name, value, text)                                                                  \
-    case name: return text;
-        SPY_STATUS_LIST(SPYI_STATUS_CASE)
-#undef SPYI_STATUS_CASE
-    default: return "an unknown status";
-    }
+    static const struct {
+        spy_status status;
+        const char *text;
+    } texts[] = {
+#define SPYI_STATUS_TEXT(name, value, text) { name, text },
+        SPY_STATUS_LIST(SPYI_STATUS_TEXT)
+#undef SPYI_STATUS_TEXT
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i].status == status) return texts[i].text;
+    return "an unknown status";
 }
 
 void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
@@ -11905,47 +12138,26 @@ void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
     fprintf(stderr, "slangpy: %s: %s\n", word, message ? message : "");
 }
 
-// SPY_DTYPE_DEFAULT stands for float32, and has its size.
+// In the order of spy_dtype. SPY_DTYPE_DEFAULT stands for float32.
+static const struct {
+    const char *name;
+    size_t size;
+} spyi_dtypes[SPY_DTYPE_COUNT] = {
+    { "float", 4 },    { "bool", 1 },  { "int8_t", 1 }, { "uint8_t", 1 }, { "int16_t", 2 },
+    { "uint16_t", 2 }, { "int", 4 },   { "uint", 4 },   { "int64_t", 8 }, { "uint64_t", 8 },
+    { "half", 2 },     { "float", 4 }, { "double", 8 },
+};
+
 size_t spy_dtype_size_bytes(spy_dtype dtype) {
-    switch (dtype) {
-    case SPY_DTYPE_BOOL:
-    case SPY_DTYPE_INT8:
-    case SPY_DTYPE_UINT8: return 1;
-    case SPY_DTYPE_INT16:
-    case SPY_DTYPE_UINT16:
-    case SPY_DTYPE_FLOAT16: return 2;
-    case SPY_DTYPE_DEFAULT:
-    case SPY_DTYPE_INT32:
-    case SPY_DTYPE_UINT32:
-    case SPY_DTYPE_FLOAT32: return 4;
-    case SPY_DTYPE_INT64:
-    case SPY_DTYPE_UINT64:
-    case SPY_DTYPE_FLOAT64: return 8;
-    default: return 0;
-    }
+    return (unsigned)dtype < SPY_DTYPE_COUNT ? spyi_dtypes[dtype].size : 0;
 }
 
 const char *spy_dtype_name(spy_dtype dtype) {
-    switch (dtype) {
-    case SPY_DTYPE_BOOL: return "bool";
-    case SPY_DTYPE_INT8: return "int8_t";
-    case SPY_DTYPE_UINT8: return "uint8_t";
-    case SPY_DTYPE_INT16: return "int16_t";
-    case SPY_DTYPE_UINT16: return "uint16_t";
-    case SPY_DTYPE_INT32: return "int";
-    case SPY_DTYPE_UINT32: return "uint";
-    case SPY_DTYPE_INT64: return "int64_t";
-    case SPY_DTYPE_UINT64: return "uint64_t";
-    case SPY_DTYPE_FLOAT16: return "half";
-    case SPY_DTYPE_DEFAULT:
-    case SPY_DTYPE_FLOAT32: return "float";
-    case SPY_DTYPE_FLOAT64: return "double";
-    default: return "?";
-    }
+    return (unsigned)dtype < SPY_DTYPE_COUNT ? spyi_dtypes[dtype].name : "?";
 }
 
-size_t spyi_scalar_size(spy_dtype dtype) {
-    return spy_dtype_size_bytes(dtype);
+bool spyi_dtype_is_float(spy_dtype dtype) {
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 size_t spyi_align(size_t value, size_t alignment) {
@@ -12019,6 +12231,18 @@ void spyi_text_free(spyi_text *t) {
     t->data = NULL;
     t->size = 0;
     t->capacity = 0;
+}
+
+size_t spyi_text_give(spyi_text *t, uint32_t failed, char *to, size_t capacity) {
+    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(t) : "out of host memory";
+    size_t size = strlen(all);
+    if (to && capacity) {
+        size_t n = size < capacity ? size : capacity - 1;
+        memcpy(to, all, n);
+        to[n] = 0;
+    }
+    spyi_text_free(t);
+    return size;
 }
 
 char *spyi_strdup(const char *s) {
@@ -13895,10 +14119,6 @@ SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store) {
     return store ? store->pack : NULL;
 }
 
-SPYI_FN const char *spyi_store_folder(const spyi_store *store) {
-    return store->folder;
-}
-
 SPYI_FN spyi_store_counts spyi_store_count(spyi_store *store) {
     spyi_store_counts counts = { 0, 0, 0 };
     if (!store) return counts;
@@ -14015,25 +14235,22 @@ typedef struct spyi_store_found {
 } spyi_store_found;
 
 typedef struct spyi_store_sum {
-    uint64_t count, bytes;
-    bool clear;  // whether to remove all files
-    int64_t now; // otherwise the current time, by which old unfinished files are removed
+    uint64_t bytes;
+    int64_t now; // the current time, by which old unfinished files are removed
     uint32_t folder;
-    spyi_store_found *items; // the list of files; NULL means that they are not listed
+    spyi_store_found *items; // the list of files
     uint32_t item_count, capacity;
-    bool lists;
 } spyi_store_sum;
 
 static void spyi_store_sum_file(void *user, const char *folder, const spyi_store_file *file) {
     spyi_store_sum *sum = (spyi_store_sum *)user;
-    char path[1200];
-    bool unfinished = strchr(file->name, '.') != NULL;
-    snprintf(path, sizeof path, "%s/%s", folder, file->name);
-    if (sum->clear || (unfinished && sum->now - file->used > SPYI_STORE_OLD_S)) spyi_file_remove(path);
-    if (unfinished) return;
-    sum->count++;
+    if (strchr(file->name, '.')) { // an unfinished file
+        char path[1200];
+        snprintf(path, sizeof path, "%s/%s", folder, file->name);
+        if (sum->now - file->used > SPYI_STORE_OLD_S) spyi_file_remove(path);
+        return;
+    }
     sum->bytes += file->bytes;
-    if (!sum->lists) return;
     if (sum->item_count == sum->capacity) {
         uint32_t capacity = sum->capacity ? sum->capacity * 2 : 256;
         spyi_store_found *items = (spyi_store_found *)spyi_realloc(sum->items, capacity * sizeof *items);
@@ -14045,32 +14262,6 @@ static void spyi_store_sum_file(void *user, const char *folder, const spyi_store
     sum->items[sum->item_count++].folder = sum->folder;
 }
 
-static void spyi_store_sum_all(const char *folder, spyi_store_sum *sum) {
-    char path[1100];
-    sum->now = (int64_t)time(NULL);
-    for (sum->folder = 0; sum->folder < SPYI_STORE_SUBFOLDERS; sum->folder++) {
-        snprintf(path, sizeof path, "%s/%02x", folder, (unsigned)sum->folder);
-        spyi_store_list(path, spyi_store_sum_file, sum);
-    }
-}
-
-SPYI_FN uint64_t spyi_store_size(const char *folder, uint64_t *bytes) {
-    spyi_store_sum sum;
-    memset(&sum, 0, sizeof sum);
-    spyi_store_sum_all(folder, &sum);
-    *bytes = sum.bytes;
-    return sum.count;
-}
-
-SPYI_FN uint64_t spyi_store_clear(const char *folder, uint64_t *bytes) {
-    spyi_store_sum sum;
-    memset(&sum, 0, sizeof sum);
-    sum.clear = true;
-    spyi_store_sum_all(folder, &sum);
-    *bytes = sum.bytes;
-    return sum.count;
-}
-
 static int spyi_store_older(const void *a, const void *b) {
     int64_t x = ((const spyi_store_found *)a)->file.used, y = ((const spyi_store_found *)b)->file.used;
     return x < y ? -1 : x > y;
@@ -14079,8 +14270,12 @@ static int spyi_store_older(const void *a, const void *b) {
 static void spyi_store_shrink(const spyi_store *store) {
     spyi_store_sum sum;
     memset(&sum, 0, sizeof sum);
-    sum.lists = true;
-    spyi_store_sum_all(store->folder, &sum);
+    sum.now = (int64_t)time(NULL);
+    for (sum.folder = 0; sum.folder < SPYI_STORE_SUBFOLDERS; sum.folder++) {
+        char path[1100];
+        snprintf(path, sizeof path, "%s/%02x", store->folder, (unsigned)sum.folder);
+        spyi_store_list(path, spyi_store_sum_file, &sum);
+    }
     if (sum.bytes > store->most_bytes && sum.item_count) {
         qsort(sum.items, sum.item_count, sizeof *sum.items, spyi_store_older);
         uint64_t target = store->most_bytes / 10 * 9;
@@ -14994,6 +15189,7 @@ typedef struct spyi_limits {
     uint8_t texels[SPY_DTYPE_COUNT][4];
     uint32_t fill_alignment; // alignment in bytes of a fill's offset and size (4 on Vulkan)
     bool unified_memory;     // device memory is mapped and cached: transfers need no staging
+    bool any_arch;           // kernels are for a pack, so that their text serves devices of other architectures, too
 } spyi_limits;
 
 enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
@@ -15042,6 +15238,17 @@ static inline uint64_t spyi_open_submit(const spyi_gpu *gpu) {
     return ((const spyi_gpu_base *)(const void *)gpu)->open;
 }
 
+// The faults of Slang's code that were found and could not be repaired.
+typedef struct spyi_code_faults {
+    bool saved;     // the code saves values in nested loops of different length
+    bool additions; // the code adds gradients of array elements that are read at several indices
+} spyi_code_faults;
+
+// Repairs faults in the text that Slang makes for SPYI_TARGET_CUDA, before the text is kept and compiled.
+// `*text` has `*size` bytes with its NUL, and may be replaced by another block of spyi_malloc(). Its first
+// `prelude` bytes are Slang's prelude and are not read.
+typedef void (*spyi_mend_func)(char **text, size_t *size, size_t prelude, spyi_code_faults *faults);
+
 struct spyi_backend {
     const char *name; // "vulkan"
     size_t (*enumerate)(spy_device_info *infos, size_t capacity, spyi_text *error);
@@ -15058,9 +15265,10 @@ struct spyi_backend {
     // Kernels are made in two steps. compile makes of desc->code a blob that can leave the process, for any
     // device with this profile: SPIR-V words, PTX that ends with a NUL, or a cubin. It appends to `blob`.
     // `compiler` is the path of the compiling library; NULL means the library that is found. `ctx` is for the
-    // log, and may be NULL.
+    // log, and may be NULL. With `desc` NULL it only opens the compiler.
     spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                           const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
+    spyi_mend_func mend; // NULL in backends of other targets: the compiler itself repairs SPIR-V
     // Makes a kernel of a blob, which is desc->code. When destroy_kernel is called, no work uses the kernel
     // any more.
     spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
@@ -15724,6 +15932,17 @@ typedef struct spyi_rules {
 
 SPYI_FN const spyi_rules *spyi_rules_of(spyi_target target);
 
+// >>repairs of Slang's code, which the compiler makes for SPIR-V, and spyi_backend.mend for CUDA
+
+// Names in Slang's code, the same for both targets. A backward derivative's name begins with s_bwdProp_. A
+// struct with s_bwdCallableCtx_ in its name holds values that do not depend on gradients. A function with
+// dzero in its name makes a zero.
+#define SPYI_ADDITION_BACKWARD "s_bwdProp_"
+#define SPYI_ADDITION_CONTEXT "s_bwdCallableCtx_"
+#define SPYI_ADDITION_ZERO "dzero"
+
+enum { SPYI_MOST_INDICES = 24 }; // the largest number of indices of a value that is saved in nested loops
+
 // >>for backends
 
 // Fills the members of a profile that equal those of the user's device info.
@@ -16323,7 +16542,344 @@ SPYI_FN spy_status spyi_compile_as_is(spyi_context *ctx, const char *compiler, c
 
 SPYI_COLD_END
 
+// >>backend/offline.h ---------------------------------------------------------------------------------------
+
+// The offline backend: the GPU of a device with desc.offline, which records packs and lists without a GPU and
+// without a driver. It takes any kernel and any work. Buffers hold the bytes that are uploaded, filled and
+// copied; kernels, draws and work on textures do nothing, and textures read as zeros.
+// Threads: the rules of backend.h.
+
+// Returns the backend, whose devices have the name "null" in spy_device_info.backend. A device has the limits
+// that packs promise for the target of desc->backend; of the rest of the desc only adapter_type is read.
+SPYI_FN const spy_backend *spyi_offline_backend(void);
+
+// >>backend/offline.c ---------------------------------------------------------------------------------------
+
+SPYI_COLD_BEGIN
+
+// The offline backend: host memory for buffers, kernels without code, and work that is done when it is
+// recorded, or left out.
+
+typedef struct spyi_offline_gpu {
+    spyi_gpu_base base;
+    uint64_t last_handle; // of images, views and samplers; the handle of a chunk is its address
+    bool has_work;        // the open batch has work
+} spyi_offline_gpu;
+
+// >>the device
+
+// These limits decide the texts of kernels, so packs that were made with others have other kernels.
+static void spyi_offline_limits(spyi_limits *limits, const spy_device_desc *desc) {
+    spy_device_info *info = &limits->info;
+    spyi_profile *profile = &limits->profile;
+    bool cuda = desc->backend->target == SPYI_TARGET_CUDA;
+    profile->target = desc->backend->target;
+    profile->max_block_bytes = cuda ? 4096 : 128;
+    profile->max_bindings = cuda ? 64 : 32;
+    profile->max_uniforms = 32;
+    profile->max_uniform_bytes = 65536;
+    profile->prefers_bindings = !cuda && desc->adapter_type == SPY_ADAPTER_TYPE_CPU;
+    profile->bindings_from_bytes = cuda ? UINT64_MAX : (uint64_t)8 << 20;
+    profile->tiles_from = profile->prefers_bindings ? UINT64_MAX : SPYI_TILES_FROM;
+    limits->binding_alignment = 64;
+    limits->max_binding_bytes = (uint64_t)1 << 30;
+    limits->texel_alignment = 64;
+    limits->max_texels = (uint64_t)64 << 20;
+    limits->fill_alignment = 4;
+    for (uint32_t i = 0; i < SPY_DTYPE_COUNT; i++)
+        for (uint32_t columns = 0; columns < 4; columns++)
+            if (i != SPY_DTYPE_BOOL && spy_dtype_size_bytes((spy_dtype)i) <= 4 && columns != 2)
+                limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
+    info->backend = "null";
+    memcpy(info->name, "null device", sizeof "null device");
+    memcpy(info->driver, "none", sizeof "none");
+    info->type = SPY_ADAPTER_TYPE_CPU;
+    info->features = SPY_FEATURE_FLOAT16 | SPY_FEATURE_FLOAT64 | SPY_FEATURE_INT8 | SPY_FEATURE_INT16 |
+                     SPY_FEATURE_INT64 | SPY_FEATURE_ATOMIC_FLOAT32_ADD | SPY_FEATURE_TIMESTAMPS |
+                     SPY_FEATURE_SUBGROUPS | SPY_FEATURE_POINTERS | SPY_FEATURE_COOPERATIVE_MATRIX |
+                     SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS;
+    info->subgroup_size = 32;
+    info->max_group_size = 1024;
+    info->max_groupshared_bytes = 49152;
+    info->max_group_count = 65535;
+    info->max_inline_block_bytes = profile->max_block_bytes;
+    info->memory_bytes = (uint64_t)4 << 30;
+    info->max_binding_bytes = limits->max_binding_bytes;
+    info->timestamp_period_ns = 1;
+    spyi_profile_of_info(profile, info);
+}
+
+static spy_status spyi_offline_create(spyi_context *ctx, const spy_device_desc *desc, spyi_gpu **gpu,
+                                      spyi_text *error) {
+    spyi_offline_gpu *o = (spyi_offline_gpu *)spyi_allocate(ctx, sizeof *o);
+    *gpu = (spyi_gpu *)(void *)o;
+    if (!o) {
+        spyi_text_add(error, "no host memory for the device");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    o->base.backend = spyi_offline_backend();
+    o->base.slices = true;
+    o->base.ctx = ctx;
+    o->base.open = 1;
+    spyi_offline_limits(&o->base.limits, desc);
+    return SPY_OK;
+}
+
+static void spyi_offline_destroy(spyi_gpu *gpu) {
+    if (gpu) spyi_free(((spyi_gpu_base *)(void *)gpu)->ctx, gpu, sizeof(spyi_offline_gpu));
+}
+
+// >>memory
+
+static spy_status spyi_offline_allocate_chunk(spyi_gpu *gpu, spyi_memory memory, size_t size,
+                                              const char *label, spyi_chunk *chunk, spyi_text *error) {
+    spyi_gpu_base *base = (spyi_gpu_base *)(void *)gpu;
+    const size_t alignment = 256;
+    unsigned char *block =
+        size < SIZE_MAX - alignment ? (unsigned char *)spyi_calloc(size + alignment, 1) : NULL;
+    (void)label;
+    memset(chunk, 0, sizeof *chunk);
+    if (!block) {
+        spyi_text_add(error, "no host memory for a chunk of %llu bytes", (unsigned long long)size);
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    unsigned char *bytes = block + (alignment - (uintptr_t)block % alignment);
+    chunk->handle = chunk->address = (uint64_t)(uintptr_t)bytes;
+    chunk->mapped = memory == SPYI_MEMORY_READBACK ? bytes : NULL;
+    chunk->size = size;
+    chunk->memory = block;
+    base->stats.driver_allocations++;
+    base->stats.driver_bytes += size;
+    return SPY_OK;
+}
+
+static void spyi_offline_free_chunk(spyi_gpu *gpu, spyi_chunk *chunk) {
+    ((spyi_gpu_base *)(void *)gpu)->stats.driver_bytes -= chunk->size;
+    free(chunk->memory);
+    memset(chunk, 0, sizeof *chunk);
+}
+
+static unsigned char *spyi_offline_bytes(const spyi_chunk *chunk, uint64_t offset) {
+    return (unsigned char *)(uintptr_t)(chunk->handle + offset);
+}
+
+// >>kernels: dispatches and draws need their numbers of bindings only
+
+static spy_status spyi_offline_new_kernel(const spyi_interface *iface, spyi_kernel **kernel,
+                                          spyi_text *error) {
+    spyi_kernel_base *k = (spyi_kernel_base *)spyi_malloc(sizeof *k);
+    *kernel = (spyi_kernel *)(void *)k;
+    if (!k) {
+        spyi_text_add(error, "no host memory for a kernel");
+        return SPY_ERROR_OUT_OF_MEMORY;
+    }
+    *k = spyi_interface_counts(iface);
+    return SPY_OK;
+}
+
+static spy_status spyi_offline_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
+                                    spyi_text *error) {
+    (void)gpu;
+    return spyi_offline_new_kernel(&desc->iface, kernel, error);
+}
+
+static spy_status spyi_offline_load_raster(spyi_gpu *gpu, const spyi_raster_desc *desc, spyi_kernel **kernel,
+                                           spyi_text *error) {
+    (void)gpu;
+    return spyi_offline_new_kernel(&desc->iface, kernel, error);
+}
+
+static void spyi_offline_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
+    (void)gpu;
+    free(kernel);
+}
+
+// >>images: handles without texels
+
+static uint32_t spyi_offline_image_support(spyi_gpu *gpu, uint32_t format) {
+    const spy_format_info *f = spyi_format(format);
+    uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED | SPYI_BLITS;
+    (void)gpu;
+    if (!f || (f->is_compressed && f->block_width == 6)) return 0; // no texture has this format
+    if (f->has_depth) return usage | SPY_TEXTURE_USAGE_DEPTH_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
+    if (f->is_compressed) return usage | SPY_TEXTURE_USAGE_FILTERED;
+    usage |= SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
+    if (!f->is_srgb && f->channels != 3) usage |= SPY_TEXTURE_USAGE_STORED;
+    return f->is_integer ? usage : usage | SPY_TEXTURE_USAGE_FILTERED | SPY_TEXTURE_USAGE_BLENDED;
+}
+
+static spy_status spyi_offline_create_image(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label,
+                                            spyi_image *image, spyi_text *error) {
+    (void)desc, (void)label, (void)error;
+    memset(image, 0, sizeof *image);
+    image->handle = ++((spyi_offline_gpu *)(void *)gpu)->last_handle;
+    return SPY_OK;
+}
+
+static void spyi_offline_destroy_image(spyi_gpu *gpu, spyi_image *image) {
+    (void)gpu;
+    memset(image, 0, sizeof *image);
+}
+
+static spy_status spyi_offline_create_view(spyi_gpu *gpu, const spyi_image *image,
+                                           const spyi_image_desc *image_desc,
+                                           const spyi_image_view_desc *desc, uint64_t sampler, uint64_t *view,
+                                           spyi_text *error) {
+    (void)image, (void)image_desc, (void)desc, (void)sampler, (void)error;
+    *view = ++((spyi_offline_gpu *)(void *)gpu)->last_handle;
+    return SPY_OK;
+}
+
+static void spyi_offline_destroy_view(spyi_gpu *gpu, uint64_t view, bool stored) {
+    (void)gpu, (void)view, (void)stored;
+}
+
+static spy_status spyi_offline_create_sampler(spyi_gpu *gpu, const spy_sampler_desc *desc, uint64_t *sampler,
+                                              spyi_text *error) {
+    (void)desc, (void)error;
+    *sampler = ++((spyi_offline_gpu *)(void *)gpu)->last_handle;
+    return SPY_OK;
+}
+
+static void spyi_offline_destroy_sampler(spyi_gpu *gpu, uint64_t sampler) {
+    (void)gpu, (void)sampler;
+}
+
+// Writes the zeros that a read of texels gives.
+static void spyi_offline_read_texels(const spyi_image_bytes_work *w) {
+    const spy_format_info *f = spyi_format(w->desc.format);
+    uint32_t rows = (w->box.height + f->block_height - 1) / f->block_height;
+    size_t row_bytes = (size_t)spyi_texels_size(w->desc.format, w->box.width, 1, 1, 1);
+    for (uint32_t slice = 0; slice < w->box.depth * w->box.layer_count; slice++)
+        for (uint32_t row = 0; row < rows; row++)
+            memset(spyi_offline_bytes(w->chunk, w->offset + slice * w->slice_pitch + row * w->row_pitch), 0,
+                   row_bytes);
+}
+
+// >>work
+
+static void spyi_offline_fill(const spyi_fill_work *f) {
+    unsigned char *bytes = spyi_offline_bytes(f->to, f->offset);
+    for (uint64_t i = 0; i + 4 <= f->size; i += 4) memcpy(bytes + i, &f->pattern, 4);
+}
+
+static spy_status spyi_offline_record(spyi_gpu *gpu, const spyi_work *work, spyi_text *error) {
+    spyi_offline_gpu *o = (spyi_offline_gpu *)(void *)gpu;
+    const spyi_copy_work *copy = (const spyi_copy_work *)(const void *)work;
+    const spyi_upload_work *upload = (const spyi_upload_work *)(const void *)work;
+    const spyi_time_store_work *times = (const spyi_time_store_work *)(const void *)work;
+    const spyi_image_bytes_work *texels = (const spyi_image_bytes_work *)(const void *)work;
+    (void)error;
+    o->has_work = true;
+    if (work->before.barrier) o->base.stats.barriers++;
+    switch (work->kind->number) {
+    case SPYI_WORK_DISPATCH: o->base.stats.dispatches++; break;
+    case SPYI_WORK_DRAW: o->base.stats.draws++; break;
+    case SPYI_WORK_COPY:
+        memcpy(spyi_offline_bytes(copy->to, copy->to_offset),
+               spyi_offline_bytes(copy->from, copy->from_offset), (size_t)copy->size);
+        break;
+    case SPYI_WORK_FILL: spyi_offline_fill((const spyi_fill_work *)(const void *)work); break;
+    case SPYI_WORK_UPLOAD:
+        memcpy(spyi_offline_bytes(upload->to, upload->offset), upload->data, (size_t)upload->size);
+        break;
+    case SPYI_WORK_TIME_STORE:
+        memset(spyi_offline_bytes(times->to, times->offset), 0, times->count * sizeof(uint64_t));
+        break;
+    case SPYI_WORK_IMAGE_BYTES:
+        if (!texels->to_image) spyi_offline_read_texels(texels);
+        break;
+    default: break; // labels, timestamps and the other work on textures change no buffer
+    }
+    return SPY_OK;
+}
+
+static uint64_t spyi_offline_finished_submit(spyi_gpu *gpu) {
+    return spyi_open_submit(gpu) - 1;
+}
+
+static spy_status spyi_offline_submit(spyi_gpu *gpu, spyi_text *error) {
+    spyi_offline_gpu *o = (spyi_offline_gpu *)(void *)gpu;
+    (void)error;
+    o->base.open += o->has_work;
+    o->base.stats.submits += o->has_work;
+    o->has_work = false;
+    return SPY_OK;
+}
+
+static spy_status spyi_offline_wait(spyi_gpu *gpu, uint64_t submit, uint64_t timeout_ns, spyi_text *error) {
+    (void)timeout_ns;
+    return submit < spyi_open_submit(gpu) ? SPY_OK : spyi_offline_submit(gpu, error);
+}
+
+static spy_status spyi_offline_download(spyi_gpu *gpu, void *data, const spyi_chunk *from, uint64_t offset,
+                                        uint64_t size, uint64_t after, spyi_text *error) {
+    memcpy(data, spyi_offline_bytes(from, offset), (size_t)size);
+    return spyi_offline_wait(gpu, after, UINT64_MAX, error);
+}
+
+static spy_status spyi_offline_time_mark(spyi_gpu *gpu, spyi_text *error) {
+    (void)gpu, (void)error;
+    return SPY_OK;
+}
+
+static spy_status spyi_offline_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text *error) {
+    (void)gpu, (void)error;
+    *ns = 0;
+    return SPY_OK;
+}
+
+// >>the table
+
+const spy_backend *spyi_offline_backend(void) {
+    static const spyi_image_functions images = { spyi_offline_image_support,
+                                                 spyi_offline_create_image,
+                                                 spyi_offline_destroy_image,
+                                                 spyi_offline_create_view,
+                                                 spyi_offline_destroy_view,
+                                                 spyi_offline_create_sampler,
+                                                 spyi_offline_destroy_sampler,
+                                                 NULL,
+                                                 NULL };
+    static const spyi_raster_functions raster = { spyi_offline_load_raster };
+#define SPYI_OFFLINE_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f
+    // The members are in the order of struct spyi_backend.
+    static const struct spyi_backend table = {
+        "null",
+        NULL, // no list of devices: desc.offline asks for this one
+        spyi_offline_create,
+        spyi_offline_destroy,
+        spyi_offline_allocate_chunk,
+        spyi_offline_free_chunk,
+        spyi_compile_as_is, // the device has another backend's compile and mend
+        NULL,
+        spyi_offline_load,
+        spyi_offline_destroy_kernel,
+        { SPYI_OFFLINE_RECORDS(spyi_offline_record) },
+        spyi_offline_download,
+        spyi_offline_time_mark,
+        spyi_offline_time_mark,
+        spyi_offline_time_elapsed,
+        spyi_offline_finished_submit,
+        spyi_offline_submit,
+        spyi_offline_wait,
+        NULL, // no functions for graphs
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL,
+        NULL, // no `watch`: there is no stream of the program
+        &images,
+        &raster,
+        SPYI_TARGET_SPIRV, // the device has another backend's target
+    };
+    return &table;
+}
+
 // >>backend/null/null.h -------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The null backend: a device without a GPU, for tests. It logs all work in a list that a test reads, moves
 // bytes in host memory, and calls a function of the test in place of kernels. Work runs when its submit
@@ -16468,7 +17024,11 @@ typedef struct spyi_null_counts {
 } spyi_null_counts;
 SPYI_FN spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu);
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/internal.h ---------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The null backend's own types and shared functions. null.c makes the device, objects.c its chunks and
 // kernels, record.c logs work and executes it in order, works.c has the kinds of work, report.c writes the
@@ -16642,9 +17202,11 @@ SPYI_FN spy_status spyi_null_broken(spyi_null_gpu *n, spyi_text *error, const ch
 // Returns the status with which a test has ordered this step to fail, or SPY_OK.
 SPYI_FN spy_status spyi_null_step_status(spyi_null_gpu *n, spyi_null_step step, spyi_text *error);
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/report.c -----------------------------------------------------------------------------------
 
-SPYI_COLD_BEGIN
+#if defined(SPYI_TEST_PARTS)
 
 // The null backend's texts: the report of broken rules, failures that a test has ordered, and its recorded
 // work.
@@ -16732,7 +17294,11 @@ SPYI_FN void spyi_null_tell_work(spyi_gpu *gpu, spyi_text *out) {
     }
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/objects.c ----------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The null backend's chunks and kernels.
 
@@ -16951,7 +17517,11 @@ SPYI_FN void spyi_null_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
     free(k);
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/images.c -----------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The null backend's images: texels in host memory, the layout of each part, and the work on them. Copies of
 // bytes and texels and clears of plain formats are done; scaling is done for formats of 8-bit unorm and of
@@ -17548,7 +18118,11 @@ SPYI_FN void spyi_null_run_image_clear(spyi_null_gpu *n, spyi_null_op *op) {
     }
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/raster.c -----------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The null backend's pipelines and draws: it stores the descs of pipelines and logs draws. Clears of targets
 // are executed; a test's function runs in place of the shaders.
@@ -17685,7 +18259,11 @@ SPYI_FN void spyi_null_run_draw(spyi_null_gpu *n, spyi_null_op *op) {
     op->kernel = NULL; // the pipeline may be destroyed from now on
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/works.c ------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The kinds of work that the null backend executes: for each kind, the rules of backend.h and its effect on
 // memory.
@@ -17729,7 +18307,7 @@ SPYI_FN spy_status spyi_null_check_inputs(spyi_null_gpu *n, const char *what, co
         const spyi_binding *b = &bindings[i];
         const spyi_parameter *s = spyi_interface_find(&k->iface, i);
         bool texels = s->kind != SPYI_PARAMETER_BUFFER;
-        uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
+        uint64_t texel = texels ? spy_dtype_size_bytes((spy_dtype)s->scalar) * s->columns : 1;
         if (b->kind != SPYI_BINDING_BUFFER) {
             spy_status status = spyi_null_check_image_binding(n, k->label, i, b, s, error);
             if (status != SPY_OK) return status;
@@ -17958,7 +18536,11 @@ SPYI_FN const spyi_null_rule *spyi_null_rule_of(const spyi_work *work) {
     return &rules[work->kind->number];
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/record.c -----------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // Logs work of any kind: checks it against backend.h and the order of its barriers, and executes it when its
 // batch finishes.
@@ -18214,7 +18796,11 @@ SPYI_FN spy_status spyi_null_time_elapsed(spyi_gpu *gpu, uint64_t *ns, spyi_text
     return status;
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>backend/null/null.c -------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The null backend's device, and the functions that tests call.
 
@@ -18244,7 +18830,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->max_texels = spyi_null_u64(d->max_texels, (uint64_t)64 << 20);
     for (i = 0; i < SPY_DTYPE_COUNT && !d->no_texels; i++)
         for (columns = 0; columns < 4; columns++)
-            if (i != SPY_DTYPE_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
+            if (i != SPY_DTYPE_BOOL && spy_dtype_size_bytes((spy_dtype)i) <= 4 && columns != 2)
                 limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
     profile->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
     profile->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
@@ -18365,6 +18951,7 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_allocate_chunk,
                                                      spyi_null_free_chunk,
                                                      spyi_compile_as_is,
+                                                     NULL, // no repairs of CUDA's text
                                                      spyi_null_load,
                                                      spyi_null_destroy_kernel,
                                                      { SPYI_NULL_RECORDS(spyi_null_record) },
@@ -18443,6 +19030,8 @@ spyi_null_counts spyi_null_get_counts(spyi_gpu *gpu) {
     spyi_mutex_unlock(&n->lock);
     return counts;
 }
+
+#endif // SPYI_TEST_PARTS
 
 SPYI_COLD_END
 
@@ -19280,9 +19869,14 @@ typedef struct spyi_builds {
     spyi_signal changed; // a build is done
     spyi_build *left;    // the list of these builds
     bool released;       // the device has been released, so the last build that ends frees it
+    spyi_atomic opening; // 1 from the first spyi_builds_open_compiler() on
+    spyi_thread opener;  // opens the driver's compiler
+    bool opener_started;
 } spyi_builds;
 
 #define SPYI_MOST_ARCHS 16
+
+struct spyi_values; // the described arguments of a call (bind/describe.h)
 
 struct spy_device {
     spyi_context ctx; // the first member, which itself begins with spyi_object
@@ -19298,13 +19892,13 @@ struct spy_device {
     struct spyi_print_buffer *printer; // the buffer of data/gpu_print.h; NULL means that desc.enable_print is
                                        // off
     struct spyi_bounds *bounds; // the record of data/bounds.h; NULL means that desc.check_bounds is off
-    uint32_t launch_graphs;            // the number of launch graphs that plans keep
-    bool barrier_owed; // the next work needs a barrier, because earlier work failed or was untracked
-    uint64_t epoch;                    // the number of the current hazard epoch, from 1 (hazards.c)
-    spyi_transition *transitions;      // transitions that come before the last work
+    uint32_t launch_graphs;     // the number of launch graphs that plans keep
+    bool barrier_owed;          // the next work needs a barrier, because earlier work failed or was untracked
+    uint64_t epoch;             // the number of the current hazard epoch, from 1 (hazards.c)
+    spyi_transition *transitions; // transitions that come before the last work
     uint32_t transition_count, transition_capacity;
-    size_t texture_parts;      // parts of all textures; transitions have room for as many
-    uint64_t last_submit;      // the batch of the last work whose uses were noted
+    size_t texture_parts;     // parts of all textures; transitions have room for as many
+    uint64_t last_submit;     // the batch of the last work whose uses were noted
     uint64_t untracked_epoch; // the epoch of the last work that may have written anywhere; 0 means that there
                               // was none
     uint64_t untracked_submit; // the batch of the last untracked work, for which reading back waits
@@ -19315,7 +19909,7 @@ struct spy_device {
     struct spyi_sampler_object *sampler_objects;
     struct spyi_texture_image *waiting_images; // images without references whose work may not have finished
     uint64_t image_bytes;                      // device memory of all images
-    struct spyi_texture_image *listed_images; // images with handles
+    struct spyi_texture_image *listed_images;  // images with handles
     uint32_t listed_count;
     uint64_t last_texture_serial;
 #define SPYI_MOST_SUMMED 64               // as many as one call can have leaves
@@ -19330,14 +19924,15 @@ struct spy_device {
     spyi_mutex dump_lock; // guards dump_directory, which compile threads read
     char *dump_directory;
     spyi_builds builds;
-    // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
-    bool keep_programs;
+    // Recipes (plan/recipe.h): returns the signature of a call, which its plan then has; kernels keep their code
+    // in host memory, from which recipes are written. NULL where no recipes are written.
+    uint64_t (*sign_call)(const spy_function *function, const struct spyi_values *values);
     // The compute capabilities for which kernels are compiled, in order, when the device records a pack. With
     // `offline` there is no GPU, and its kernels are not loaded (device/device.c).
     uint32_t pack_archs[SPYI_MOST_ARCHS];
     uint32_t pack_arch_count;
     bool offline;
-    spy_backend offline_backend; // for an offline device: the null backend with the compiler of another
+    spy_backend offline_backend; // for an offline device: backend/offline.h with the compiler of another
                                  // backend
     char *record_path;           // the path to which the pack is written when the device is released; NULL
                                  // means that no pack is written
@@ -19359,7 +19954,7 @@ struct spy_device {
     struct spy_prepared *prepared;             // belongs to src/call
     struct spy_raster *rasters;
     spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL if not loaded yet
-    struct spyi_pipeline *waiting_pipelines;     // pipelines without references whose work may not have finished
+    struct spyi_pipeline *waiting_pipelines; // pipelines without references whose work may not have finished
     void (*free_pipelines)(spy_device *device);  // frees pipelines whose work has finished
     struct spy_fusion *fusions;                  // belongs to src/fuse
     const struct spyi_fused_table *fused_table;  // functions for calls of functions that end in a reduction
@@ -19392,12 +19987,15 @@ SPYI_FN void spyi_device_free(spy_device *device); // is the last step of the de
 // >>build.c
 // Compiles and loads a kernel on a thread of its own. `what` names it in messages. `profile` NULL means that
 // desc->code is a compiled blob, which is only loaded. `blob`, which may be NULL, receives the compiled code
-// where device->keep_programs is set, and otherwise becomes empty. Returns SPY_ERROR_INTERRUPTED or
+// where device->sign_call is set, and otherwise becomes empty. Returns SPY_ERROR_INTERRUPTED or
 // SPY_ERROR_TIMEOUT when the caller is to wait no longer; the thread then goes on. Threads: any.
 SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
                                      spyi_text *blob, spyi_text *error);
 SPYI_FN void spyi_builds_init(spy_device *device);
+// Opens the driver's compiler on a thread, once, so that it is ready when libslang has made a kernel's text.
+// Threads: any.
+SPYI_FN void spyi_builds_open_compiler(spy_device *device);
 // Called when the device is released and nobody waits for a build. Returns false when a build is not done:
 // its thread then calls spyi_device_free() at its end.
 SPYI_FN bool spyi_builds_release(spy_device *device);
@@ -19509,7 +20107,7 @@ static char *spyi_type_take(spyi_text *text) { // returns a copy of the text and
 }
 
 static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar) {
-    return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
+    return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spy_dtype_size_bytes(scalar);
 }
 
 // Sets size and alignment of a vector. On CUDA, vectors of 2 and of 4 are aligned to their size (16 bytes at
@@ -19619,7 +20217,7 @@ spyi_types *spyi_types_create(spyi_target target) {
         t.scalar = (spy_dtype)i;
         t.name = spyi_strdup(spy_dtype_name(t.scalar));
         t.display = spyi_strdup(t.name);
-        t.host_size = t.host_align = spyi_scalar_size(t.scalar);
+        t.host_size = t.host_align = spy_dtype_size_bytes(t.scalar);
         t.device_size = t.device_align = spyi_type_device_scalar(types, t.scalar);
         t.same_layout = t.host_size == t.device_size;
         types->scalars[i] = spyi_type_intern(types, &t);
@@ -20294,7 +20892,7 @@ static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
 }
 
 static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
-    unsigned bits = (unsigned)spyi_scalar_size(type) * 8;
+    unsigned bits = (unsigned)spy_dtype_size_bytes(type) * 8;
     bool is_signed = type == SPY_DTYPE_INT8 || type == SPY_DTYPE_INT16 || type == SPY_DTYPE_INT32 ||
                      type == SPY_DTYPE_INT64;
     *high = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
@@ -20342,7 +20940,7 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
         memcpy(to, &v, sizeof v);
     } else {
         if (s->kind == SPYI_SCALAR_FLOAT) bits = s->f < 0 ? (uint64_t)(int64_t)s->f : (uint64_t)s->f;
-        switch (spyi_scalar_size(type)) {
+        switch (spy_dtype_size_bytes(type)) {
         case 1: {
             uint8_t v = (uint8_t)bits;
             memcpy(to, &v, sizeof v);
@@ -20402,7 +21000,7 @@ static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype 
 bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count) {
     char *out = (char *)to;
     const char *in = (const char *)from;
-    size_t to_size = spyi_scalar_size(to_type), from_size = spyi_scalar_size(from_type);
+    size_t to_size = spy_dtype_size_bytes(to_type), from_size = spy_dtype_size_bytes(from_type);
     if (count == 0) return true;
     if (to_type == from_type && to_type != SPY_DTYPE_BOOL) {
         memcpy(out, in, count * to_size);
@@ -20459,9 +21057,6 @@ typedef enum spyi_fit_use {
     SPYI_USE_SHARED // device memory that is loaded and stored, or used as bytes, and never converted
 } spyi_fit_use;
 
-static bool spyi_dtype_is_float(spy_dtype d) {
-    return d >= SPY_DTYPE_FLOAT16;
-}
 static bool spyi_dtype_is_signed(spy_dtype d) {
     return d == SPY_DTYPE_INT8 || d == SPY_DTYPE_INT16 || d == SPY_DTYPE_INT32 || d == SPY_DTYPE_INT64;
 }
@@ -20470,7 +21065,7 @@ static bool spyi_dtype_is_signed(spy_dtype d) {
 // values are refused.
 static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (from == to) return 0;
-    size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
+    size_t from_size = spy_dtype_size_bytes(from), to_size = spy_dtype_size_bytes(to);
     if (to == SPY_DTYPE_BOOL) return SPYI_NO_FIT;
     if (from == SPY_DTYPE_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
     if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;
@@ -21201,150 +21796,137 @@ SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *
     return arg;
 }
 
-// >>scalars in
+// The public functions return what these three return, so that a build without optimisation makes code for
+// filling and copying an argument here only. With optimisation they are inlined.
 
-spy_arg spy_arg_bool(const char *name, bool value) {
+static inline spy_arg spyi_int_arg(const char *name, spy_arg_kind kind, spy_dtype dtype, uint64_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_DEFAULT, SPY_DTYPE_BOOL);
-    arg.value.u = value ? 1u : 0u;
+    spyi_set_arg(&arg, name, kind, SPY_DIRECTION_DEFAULT, dtype);
+    arg.value.u = value; // the bits are those of value.i
     return arg;
 }
 
-spy_arg spy_arg_i32(const char *name, int32_t value) {
+static inline spy_arg spyi_float_arg(const char *name, spy_dtype dtype, double value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_INT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_INT32);
-    arg.value.i = value;
-    return arg;
-}
-
-spy_arg spy_arg_u32(const char *name, uint32_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_UINT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_UINT32);
-    arg.value.u = value;
-    return arg;
-}
-
-spy_arg spy_arg_i64(const char *name, int64_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_INT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_INT64);
-    arg.value.i = value;
-    return arg;
-}
-
-spy_arg spy_arg_u64(const char *name, uint64_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_UINT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_UINT64);
-    arg.value.u = value;
-    return arg;
-}
-
-spy_arg spy_arg_f32(const char *name, float value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_FLOAT32);
-    arg.value.f = (double)value;
-    return arg;
-}
-
-spy_arg spy_arg_f64(const char *name, double value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_FLOAT64);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, dtype);
     arg.value.f = value;
     return arg;
 }
 
+// `data` becomes the pointer of the union that the kind uses.
+static inline spy_arg spyi_pointer_arg(const char *name, spy_arg_kind kind, spy_direction direction,
+                                       spy_dtype dtype, const void *data, size_t count) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, kind, direction, dtype);
+    arg.value.data = data;
+    arg.count = count;
+    return arg;
+}
+
+// >>scalars in
+
+spy_arg spy_arg_bool(const char *name, bool value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_BOOL, SPY_DTYPE_BOOL, value ? 1u : 0u);
+}
+
+spy_arg spy_arg_i32(const char *name, int32_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_INT, SPY_DTYPE_INT32, (uint64_t)(int64_t)value);
+}
+
+spy_arg spy_arg_u32(const char *name, uint32_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_UINT, SPY_DTYPE_UINT32, value);
+}
+
+spy_arg spy_arg_i64(const char *name, int64_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_INT, SPY_DTYPE_INT64, (uint64_t)value);
+}
+
+spy_arg spy_arg_u64(const char *name, uint64_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_UINT, SPY_DTYPE_UINT64, value);
+}
+
+spy_arg spy_arg_f32(const char *name, float value) {
+    return spyi_float_arg(name, SPY_DTYPE_FLOAT32, (double)value);
+}
+
+spy_arg spy_arg_f64(const char *name, double value) {
+    return spyi_float_arg(name, SPY_DTYPE_FLOAT64, value);
+}
+
 // >>scalars out and inout: `value` points to the caller's memory, one scalar of the argument's dtype
 
-#define SPYI_RESULT(kind, direction, dtype)                                                                  \
-    spy_arg arg;                                                                                             \
-    spyi_set_arg(&arg, name, kind, direction, dtype);                                                        \
-    arg.value.out = value;                                                                                   \
-    return arg
-
 spy_arg spy_out_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_KIND_BOOL, SPY_DIRECTION_OUT, SPY_DTYPE_BOOL);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_OUT, SPY_DTYPE_BOOL, value, 0);
 }
 
 spy_arg spy_out_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT32, value, 0);
 }
 
 spy_arg spy_out_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT32, value, 0);
 }
 
 spy_arg spy_out_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT64, value, 0);
 }
 
 spy_arg spy_out_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT64, value, 0);
 }
 
 spy_arg spy_out_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT32, value, 0);
 }
 
 spy_arg spy_out_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT64, value, 0);
 }
 
 spy_arg spy_inout_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT32, value, 0);
 }
 
 spy_arg spy_inout_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT32, value, 0);
 }
 
 spy_arg spy_inout_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_KIND_BOOL, SPY_DIRECTION_INOUT, SPY_DTYPE_BOOL);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_INOUT, SPY_DTYPE_BOOL, value, 0);
 }
 
 spy_arg spy_inout_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT64, value, 0);
 }
 
 spy_arg spy_inout_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT64, value, 0);
 }
 
 spy_arg spy_inout_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT32, value, 0);
 }
 
 spy_arg spy_inout_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT64, value, 0);
 }
 
 // >>tensors, arrays, bytes, structs
 
 spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.tensor = tensor;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, tensor, 0);
 }
 
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
-    arg.value.new_tensor = tensor;
-    return arg;
-}
-
-static spy_arg spyi_make_result(const char *name, spy_direction direction, spy_result *result) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_RESULT, direction, SPY_DTYPE_DEFAULT);
-    arg.value.result = result;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT, tensor, 0);
 }
 
 spy_arg spy_out_result(const char *name, spy_result *result) {
-    return spyi_make_result(name, SPY_DIRECTION_OUT, result);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_RESULT, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT, result, 0);
 }
 
 spy_arg spy_inout_result(const char *name, spy_result *result) {
-    return spyi_make_result(name, SPY_DIRECTION_INOUT, result);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_RESULT, SPY_DIRECTION_INOUT, SPY_DTYPE_DEFAULT, result, 0);
 }
 
 // A rank beyond SPY_MAX_RANK stays in `count`, so that the call refuses it; `dims` then holds the first sizes
@@ -21390,41 +21972,28 @@ spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count) {
     return spyi_make_vector(name, SPY_DTYPE_INT32, count, values);
 }
 
-static spy_arg spyi_make_data(const char *name, spy_direction direction, const void *data,
-                              size_t size_bytes) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_DATA, direction, SPY_DTYPE_DEFAULT);
-    arg.value.data = data;
-    arg.count = size_bytes;
-    return arg;
-}
-
 spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_DEFAULT, data, size_bytes);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_DATA, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, data,
+                            size_bytes);
 }
 
 spy_arg spy_out_data(const char *name, void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_OUT, data, size_bytes);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_DATA, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT, data, size_bytes);
 }
 
 spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_INOUT, data, size_bytes);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_DATA, SPY_DIRECTION_INOUT, SPY_DTYPE_DEFAULT, data,
+                            size_bytes);
 }
 
 spy_arg spy_arg_diff_pair(const char *name, spy_args pair) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.fields = pair.items;
-    arg.count = pair.count;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, pair.items,
+                            pair.count);
 }
 
 spy_arg spy_arg_struct(const char *name, spy_args fields) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.fields = fields.items;
-    arg.count = fields.count;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, fields.items,
+                            fields.count);
 }
 
 // >>how an argument is run over
@@ -21460,9 +22029,7 @@ spy_arg spy_vcast(spy_arg arg, const char *type) {
 }
 
 spy_arg spy_arg_any(const char *name) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_NONE, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_NONE, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, NULL, 0);
 }
 
 // >>data/packed.c -------------------------------------------------------------------------------------------
@@ -21521,7 +22088,7 @@ static const char *spyi_packed_bytes(const spy_arg *arg, size_t *size) {
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, sizeof shape.dims);
         int64_t count = spyi_shape_count(&shape);
-        size_t element = spyi_scalar_size(arg->dtype);
+        size_t element = spy_dtype_size_bytes(arg->dtype);
         if (count < 0 || (element && count > SPYI_MOST_BYTES / (int64_t)element))
             return "its shape has a negative or too large size";
         *size = (size_t)count * element;
@@ -24801,76 +25368,91 @@ SPYI_FN spy_status spyi_texture_resolve(const spyi_texture_sink *sink, spy_textu
 
 // >>the public functions
 
-static spy_status spyi_texture_leave(spy_texture *t, const char *function, spy_status status,
-                                     spyi_text *error) {
-    spy_device *device = t->object.device;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, error);
-    spyi_text_free(error);
-    spyi_leave(device);
+// A public function that works on textures of a device.
+typedef struct spyi_texture_call {
+    spy_device *device;
+    const char *function;
+    spyi_texture_sink queue;
+    spyi_text error;
+} spyi_texture_call;
+
+static spy_status spyi_texture_enter(spyi_texture_call *call, spy_texture *t, const char *function) {
+    spy_status entered = spyi_enter(t, SPYI_KIND_TEXTURE, function);
+    if (entered != SPY_OK) return entered;
+    memset(call, 0, sizeof *call);
+    call->device = t->object.device;
+    call->function = function;
+    call->queue = spyi_texture_queue(call->device);
+    return SPY_OK;
+}
+
+static spy_status spyi_texture_leave(spyi_texture_call *call, spy_status status) {
+    if (status != SPY_OK) spyi_fail_text(call->device, status, call->function, &call->error);
+    spyi_text_free(&call->error);
+    spyi_leave(call->device);
     return status;
 }
 
 // The body of a public function: enters the device of its first texture, and records on its queue.
 #define SPYI_ON_TEXTURE(name, t, expression)                                                                 \
-    spy_status entered = spyi_enter(t, SPYI_KIND_TEXTURE, name);                                             \
+    spyi_texture_call call;                                                                                  \
+    spy_status entered = spyi_texture_enter(&call, t, name);                                                 \
     if (entered != SPY_OK) return entered;                                                                   \
-    spyi_text error = { NULL, 0, 0 };                                                                        \
-    spyi_texture_sink queue = spyi_texture_queue((t)->object.device);                                        \
-    (void)queue;                                                                                             \
-    return spyi_texture_leave(t, name, expression, &error)
+    return spyi_texture_leave(&call, expression)
 
 spy_status spy_texture_write(spy_texture *texture, const spy_texture_region *region, const void *data,
                              size_t size_bytes) {
     SPYI_ON_TEXTURE("spy_texture_write", texture,
-                    spyi_texture_write(&queue, texture, region, data, size_bytes, &error));
+                    spyi_texture_write(&call.queue, texture, region, data, size_bytes, &call.error));
 }
 
 spy_status spy_texture_read(spy_texture *texture, const spy_texture_region *region, void *data,
                             size_t size_bytes) {
     SPYI_ON_TEXTURE("spy_texture_read", texture,
-                    spyi_texture_read(texture, region, data, size_bytes, &error));
+                    spyi_texture_read(texture, region, data, size_bytes, &call.error));
 }
 
 spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
                             const spy_texture_region *from_region) {
     SPYI_ON_TEXTURE("spy_texture_copy", to,
-                    spyi_texture_copy(&queue, to, to_region, from, from_region, &error));
+                    spyi_texture_copy(&call.queue, to, to_region, from, from_region, &call.error));
 }
 
 spy_status spy_texture_copy_from_tensor(spy_texture *to, const spy_texture_region *region, spy_tensor *tensor,
                                         size_t offset_bytes, size_t row_pitch_bytes) {
-    SPYI_ON_TEXTURE(
-        "spy_texture_copy_from_tensor", to,
-        spyi_texture_copy_tensor(&queue, true, to, region, tensor, offset_bytes, row_pitch_bytes, &error));
+    SPYI_ON_TEXTURE("spy_texture_copy_from_tensor", to,
+                    spyi_texture_copy_tensor(&call.queue, true, to, region, tensor, offset_bytes,
+                                             row_pitch_bytes, &call.error));
 }
 
 spy_status spy_texture_copy_to_tensor(spy_texture *from, const spy_texture_region *region, spy_tensor *tensor,
                                       size_t offset_bytes, size_t row_pitch_bytes) {
-    SPYI_ON_TEXTURE(
-        "spy_texture_copy_to_tensor", from,
-        spyi_texture_copy_tensor(&queue, false, from, region, tensor, offset_bytes, row_pitch_bytes, &error));
+    SPYI_ON_TEXTURE("spy_texture_copy_to_tensor", from,
+                    spyi_texture_copy_tensor(&call.queue, false, from, region, tensor, offset_bytes,
+                                             row_pitch_bytes, &call.error));
 }
 
 spy_status spy_texture_clear(spy_texture *texture, spy_clear_color color) {
-    SPYI_ON_TEXTURE("spy_texture_clear", texture, spyi_texture_clear(&queue, texture, &color, &error));
+    SPYI_ON_TEXTURE("spy_texture_clear", texture,
+                    spyi_texture_clear(&call.queue, texture, &color, &call.error));
 }
 
 spy_status spy_texture_clear_depth(spy_texture *texture, float depth, uint32_t stencil) {
     SPYI_ON_TEXTURE("spy_texture_clear_depth", texture,
-                    spyi_texture_clear_depth(&queue, texture, depth, stencil, &error));
+                    spyi_texture_clear_depth(&call.queue, texture, depth, stencil, &call.error));
 }
 
 spy_status spy_texture_blit(spy_texture *to, spy_texture *from, spy_filter filter) {
-    SPYI_ON_TEXTURE("spy_texture_blit", to, spyi_texture_blit(&queue, to, from, filter, &error));
+    SPYI_ON_TEXTURE("spy_texture_blit", to, spyi_texture_blit(&call.queue, to, from, filter, &call.error));
 }
 
 spy_status spy_texture_generate_mips(spy_texture *texture) {
     SPYI_ON_TEXTURE("spy_texture_generate_mips", texture,
-                    spyi_texture_generate_mips(&queue, texture, &error));
+                    spyi_texture_generate_mips(&call.queue, texture, &call.error));
 }
 
 spy_status spy_texture_resolve(spy_texture *to, spy_texture *from) {
-    SPYI_ON_TEXTURE("spy_texture_resolve", to, spyi_texture_resolve(&queue, to, from, &error));
+    SPYI_ON_TEXTURE("spy_texture_resolve", to, spyi_texture_resolve(&call.queue, to, from, &call.error));
 }
 
 #undef SPYI_ON_TEXTURE
@@ -24985,7 +25567,7 @@ static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_DTYPE_FLOAT64, 1);
     case SPYI_TYPE_VECTOR:
     case SPYI_TYPE_MATRIX: {
-        size_t size = spyi_scalar_size(type->scalar);
+        size_t size = spy_dtype_size_bytes(type->scalar);
         for (uint32_t i = 0; i < type->rows * type->columns; i++)
             if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_DTYPE_FLOAT64, 1))
                 return false;
@@ -25093,7 +25675,7 @@ static bool spyi_types_alike(const spyi_type *a, const spyi_type *b) {
 static void spyi_report_misfit(const char *from, spy_dtype from_type, const spy_tensor *to, size_t scalars,
                                spyi_text *error) {
     char scratch[8];
-    size_t size = spyi_scalar_size(from_type), i = 0;
+    size_t size = spy_dtype_size_bytes(from_type), i = 0;
     while (i + 1 < scalars && spyi_convert_scalars(scratch, to->type->scalar, from + i * size, from_type, 1))
         i++;
     size_t element = scalars / (size_t)to->element_count;
@@ -25118,7 +25700,7 @@ static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_
     if (status == SPY_OK) status = spyi_tensor_download(from, data, error);
     if (status == SPY_OK && converted != data) {
         // The types that are converted have no padding in C.
-        size_t scalars = from_size / spyi_scalar_size(from->type->scalar);
+        size_t scalars = from_size / spy_dtype_size_bytes(from->type->scalar);
         if (!spyi_convert_scalars(converted, to->type->scalar, data, from->type->scalar, scalars)) {
             spyi_report_misfit(data, from->type->scalar, to, scalars, error);
             status = SPY_ERROR_OUT_OF_RANGE;
@@ -26342,13 +26924,9 @@ typedef struct spyi_column {
                               // there are none
 } spyi_column;
 
-static bool spyi_print_is_float(spy_dtype dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
-}
-
 // Takes a scalar in the first scan, which finds the width of integers and the range of floats.
 static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype) {
-    if (!spyi_print_is_float(dtype)) {
+    if (!spyi_dtype_is_float(dtype)) {
         spyi_text text = { NULL, 0, 0 };
         spyi_scalar_text(scalar, dtype, &text);
         if (text.size > c->width) c->width = text.size;
@@ -26397,8 +26975,8 @@ static int spyi_print_max(int a, int b) {
 
 // Takes a scalar in the second scan, which finds how many characters floats need before and behind the point.
 static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dtype) {
-    double value = spyi_print_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
-    if (!spyi_print_is_float(dtype) || !spyi_print_is_finite(value)) return;
+    double value = spyi_dtype_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
+    if (!spyi_dtype_is_float(dtype) || !spyi_print_is_finite(value)) return;
     spyi_digits d = spyi_column_digits(c, value, dtype);
     int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
     c->left = spyi_print_max(c->left, whole + d.negative);
@@ -26412,7 +26990,7 @@ static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dt
 
 static void spyi_column_finish(spyi_column *c, spy_dtype dtype, bool alone) {
     if (dtype == SPY_DTYPE_BOOL && !alone) c->width = 5; // the width of "False", which "True" gets too
-    if (!spyi_print_is_float(dtype)) return;
+    if (!spyi_dtype_is_float(dtype)) return;
     if (c->with_exponent) c->right = c->places + c->exponent_digits + 2;
     int width = c->left + 1 + c->right;
     if (c->any_other) width = spyi_print_max(width, c->any_negative_infinity ? 4 : 3);
@@ -26444,7 +27022,7 @@ static void spyi_column_float(const spyi_column *c, double value, spy_dtype dtyp
 }
 
 static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype dtype, spyi_text *out) {
-    if (spyi_print_is_float(dtype)) {
+    if (spyi_dtype_is_float(dtype)) {
         spyi_column_float(c, spyi_float_value(scalar, dtype), dtype, out);
         return;
     }
@@ -26713,14 +27291,11 @@ size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity) {
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_print_tensor(tensor, &p, &error);
     status = spyi_check_allocations(failed, status, &error);
-    size_t size = status == SPY_OK ? p.out.size : 0;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    if (text && capacity && size) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, p.out.data, n);
-        text[n] = 0;
+    if (status != SPY_OK) {
+        spyi_fail_text(device, status, function, &error);
+        spyi_text_clear(&p.out);
     }
-    spyi_text_free(&p.out);
+    size_t size = spyi_text_give(&p.out, spyi_failed_allocations(), text, capacity);
     spyi_leave(device);
     return size;
 }
@@ -27006,7 +27581,7 @@ static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char
     for (uint32_t i = 0; i < type->field_count; i++)
         if (!spyi_cursor_scalars(w, type->fields[i].type, at + type->fields[i].host_offset)) return false;
     if (n > 0 || type->kind == SPYI_TYPE_STRUCT) return true;
-    char scratch[8], *value = w->values + w->done * spyi_scalar_size(w->dtype);
+    char scratch[8], *value = w->values + w->done * spy_dtype_size_bytes(w->dtype);
     char *from = w->write ? value : at, *to = w->check ? scratch : w->write ? at : value;
     spy_dtype from_type = w->write ? w->dtype : type->scalar, to_type = w->write ? type->scalar : w->dtype;
     if (!spyi_convert_scalars(to, to_type, from, from_type, 1)) {
@@ -27384,7 +27959,7 @@ struct spyi_build {
     spyi_kernel *kernel;
     spy_status status;
     spyi_text error, log;
-    spyi_text blob;  // the compiled code, where device->keep_programs is set
+    spyi_text blob;  // the compiled code, where device->sign_call is set
     uint32_t failed; // the number of allocations that failed on the thread
     // These members are the task. `bytes` holds the profile, the desc with NULL for its pointers, and the
     // data that these point to; equal bytes mean equal kernels. Without `compiles` the code is a blob, which
@@ -27567,7 +28142,7 @@ static void spyi_build_make(spyi_build *b) {
         desc.code_size = blob.size;
     }
     if (b->status == SPY_OK) b->status = device->backend->load(device->gpu, &desc, &b->kernel, &b->error);
-    if (device->keep_programs) b->blob = blob;
+    if (device->sign_call) b->blob = blob;
     else spyi_text_free(&blob);
     b->failed = spyi_failed_allocations() - failed;
 }
@@ -27670,6 +28245,21 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
     return status;
 }
 
+static void spyi_builds_opener(void *user) {
+    spy_device *device = (spy_device *)user;
+    spyi_text ignored = { NULL, 0, 0 }; // a build tells the error
+    (void)device->backend->compile(NULL, device->base->compiler, NULL, NULL, NULL, &ignored);
+    spyi_text_free(&ignored);
+}
+
+SPYI_FN void spyi_builds_open_compiler(spy_device *device) {
+    spyi_builds *builds = &device->builds;
+    if (device->backend->compile == spyi_compile_as_is || !spyi_atomic_swap_if(&builds->opening, 0, 1))
+        return;
+    builds->opener_started =
+        spyi_thread_start_deep(&builds->opener, spyi_builds_opener, device, SPYI_BUILD_STACK_BYTES);
+}
+
 // >>the device's end
 
 SPYI_FN void spyi_builds_init(spy_device *device) {
@@ -27702,6 +28292,7 @@ SPYI_FN bool spyi_builds_release(spy_device *device) {
 
 SPYI_FN void spyi_builds_free(spy_device *device) {
     spyi_builds *builds = &device->builds;
+    if (builds->opener_started) spyi_thread_join(&builds->opener);
     while (builds->left) {
         spyi_build *b = builds->left;
         builds->left = b->next;
@@ -27751,10 +28342,6 @@ static bool spyi_message_find(const uint32_t *record, uint32_t count, uint32_t i
 static uint64_t spyi_message_bits(const spyi_message_value *v, uint32_t i) {
     if (spyi_message_words_of(v->dtype) == 1) return v->words[i];
     return v->words[2 * i] | (uint64_t)v->words[2 * i + 1] << 32;
-}
-
-static bool spyi_message_is_float(uint32_t dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 // >>formats: [[fill]align][sign][#][0][width][.precision][type]
@@ -27904,7 +28491,7 @@ static double spyi_message_as_double(const spyi_message_value *v, uint32_t i) {
         memcpy(&value, &bits, sizeof value);
         return value;
     }
-    if (spyi_message_is_float(v->dtype)) {
+    if (spyi_dtype_is_float((spy_dtype)v->dtype)) {
         memcpy(&single, &low, sizeof single);
         return single;
     }
@@ -27917,7 +28504,7 @@ static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const s
     uint64_t bits = spyi_message_bits(v, i);
     if (v->dtype == SPY_DTYPE_BOOL && !spec->type) {
         spyi_message_text(spec, bits ? "true" : "false", out);
-    } else if (spyi_message_is_float(v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
+    } else if (spyi_dtype_is_float((spy_dtype)v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
         spyi_message_float(spec, spyi_message_as_double(v, i),
                            v->dtype != SPY_DTYPE_FLOAT32 && v->dtype != SPY_DTYPE_FLOAT16, out);
     } else {
@@ -27941,9 +28528,9 @@ static const char *spyi_message_needs(const spyi_message_value *v, const spyi_me
                : spec->align == '=' || spec->sign ? "a number"
                                                   : NULL;
     if (spec->type == 's') return "a string";
-    if (integers && spyi_message_is_float(v->dtype)) return "an integer";
+    if (integers && spyi_dtype_is_float((spy_dtype)v->dtype)) return "an integer";
     if (spec->type && !integers && !reals) return "another type letter";
-    bool real = reals || spyi_message_is_float(v->dtype);
+    bool real = reals || spyi_dtype_is_float((spy_dtype)v->dtype);
     return spec->precision >= 0 && !real ? "a float" : NULL;
 }
 
@@ -29001,6 +29588,8 @@ typedef struct spyi_compiler_desc {
     const char *const *include_paths;
     size_t include_path_count;
     spyi_target target;
+    // For SPYI_TARGET_CUDA, the backend's `mend`; NULL means that code is left as Slang made it.
+    spyi_mend_func mend_text;
     const spyi_embedded *embedded; // the compiler keeps this pointer and does not copy the modules
     size_t embedded_count;
     bool print; // whether print() of the module slangpy_print records; otherwise it does nothing
@@ -29016,6 +29605,10 @@ SPYI_FN spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types
 SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // every unit must be released before
 // Returns how often this compiler opened the library: 0 or 1.
 SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler);
+
+// Lets the calls of all other threads pass this thread's: from now on it calls libslang when they have not for
+// SPYI_SL_PATIENCE_NS, or after waiting for SPYI_SL_LONGEST_PATIENCE_NS.
+SPYI_FN void spyi_compile_patiently(void);
 
 // Returns how many questions the device's pack has not answered so far; 0 without a pack.
 SPYI_FN uint32_t spyi_compiler_lacks(spyi_compiler *compiler);
@@ -29195,8 +29788,8 @@ SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
 // module's IR as text.
 SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
 // Returns whether the function of that name is nothing but a network of `import mlp;`: net.run(x). Returns
-// false for a function with overloads.
-SPYI_FN bool spyi_unit_is_network(spyi_unit *unit, const char *name);
+// false for a function with overloads; and with `backward`, where the program itself gives its derivative.
+SPYI_FN bool spyi_unit_is_network(spyi_unit *unit, const char *name, bool backward);
 // Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 
@@ -29944,6 +30537,7 @@ struct spyi_compiler {
     spyi_types *types;
     const spyi_rules *rules; // the target's layout rules
     const spyi_code_target *target;
+    spyi_mend_func mend_text;
     char *library_path;
     char **library_paths;
     size_t library_path_count;
@@ -30004,8 +30598,7 @@ struct spyi_unit {
     bool inputs_known;
     spyi_text cuda_kernels; // the names of the unit's [CudaKernel] functions, one on each line, if
                             // cuda_kernels_asked is set
-    // For the unit's functions, one on each line: the name of a function that is nothing but a network, or
-    // "!" and the name of another function.
+    // For the unit's functions, one on each line: SPYI_NETWORK_NONE, _PLAIN or _DERIVED, and the function's name.
     spyi_text networks;
     bool cuda_kernels_asked; // cuda_kernels and networks are filled
     uint64_t *derivatives; // hashes of the derivative queries that were answered with yes
@@ -30197,7 +30790,12 @@ SPYI_FN spyi_sl_layout *spyi_sl_entry_layout_of(spyi_sl_live *live, spyi_sl_entr
                                                 spyi_sl_component **linked);
 // Like spyi_unit_is_cuda_kernel(), for use inside a task of the worker.
 SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
-// Appends lines about the functions of a module's IR, in the form of spyi_unit.networks.
+// Appends lines about the functions of a module's IR, in the form of spyi_unit.networks: a mark and a name. The mark says
+// whether the function is no network, one whose backward derivative the program gives or which has none, or one whose derivative Slang
+// makes.
+#define SPYI_NETWORK_NONE "!"
+#define SPYI_NETWORK_PLAIN "~"
+#define SPYI_NETWORK_DERIVED "+"
 SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names);
 // Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
@@ -30281,15 +30879,8 @@ SPYI_FN void spyi_memo_keep_embedded(spyi_compiler *compiler);
 // >>compiler/target.h ---------------------------------------------------------------------------------------
 
 // Everything that depends on the target of the code that Slang makes: SPIR-V words (target_spirv*.c) or CUDA
-// text (target_cuda*.c). The target's files read such code and repair it before a driver gets it. All other
-// files use the target's table (spyi_code_target).
-
-// >>names in Slang's code, the same for both targets
-// A backward derivative's name begins with s_bwdProp_. A struct with s_bwdCallableCtx_ in its name holds
-// values that do not depend on gradients. A function with dzero in its name makes a zero.
-#define SPYI_ADDITION_BACKWARD "s_bwdProp_"
-#define SPYI_ADDITION_CONTEXT "s_bwdCallableCtx_"
-#define SPYI_ADDITION_ZERO "dzero"
+// text (target_cuda*.c). The target's files read such code and repair it before a driver gets it; for CUDA
+// the backend has the repairs (spyi_backend.mend). All other files use the target's table (spyi_code_target).
 
 // >>the table of a target
 
@@ -30299,12 +30890,6 @@ typedef struct spyi_sl_params {
     bool moved; // an earlier parameter was an unsized array, so the offsets of reflection are wrong from here
                 // on
 } spyi_sl_params;
-
-// The faults of Slang's code that mend() found and could not repair.
-typedef struct spyi_code_faults {
-    bool saved;     // the code saves values in nested loops of different length
-    bool additions; // the code adds gradients of array elements that are read at several indices
-} spyi_code_faults;
 
 struct spyi_code_target {
     int32_t format;      // the code format of Slang's session, SPYI_SL_TARGET_*
@@ -30319,7 +30904,7 @@ struct spyi_code_target {
     // Returns whether libslang can make code of the program; on false `messages` says why not.
     bool (*prepare)(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_text *messages);
     // Repairs the code as it came from Slang. Behind its end there is space for SPYI_CODE_ROOM words.
-    void (*mend)(spyi_code *code, spyi_code_faults *faults);
+    void (*mend)(const spyi_compiler *compiler, spyi_code *code, spyi_code_faults *faults);
     // Finds out which shader parameters the code uses, and gives them the bindings that backends expect.
     bool (*place)(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages);
     // These functions say where variables lie in memory. size() returns the bytes of a variable. is_moved()
@@ -30338,8 +30923,6 @@ SPYI_FN const spyi_code_target *spyi_code_cuda(void);
 
 // The number of words by which place() may lengthen the code.
 enum { SPYI_CODE_ROOM = 16 };
-
-enum { SPYI_MOST_INDICES = 24 }; // the largest number of indices of a value that is saved in nested loops
 
 // >>SPIR-V: numbers of the operations that target_spirv*.c read
 enum {
@@ -30484,22 +31067,6 @@ SPYI_FN void spyi_code_sparse_sums(uint32_t *words, size_t *count);
 // Like spyi_code_remap() for CUDA text, where there are no bindings to number.
 SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
                                  spyi_text *messages);
-
-// >>target_cuda_saved.c
-
-// Like spyi_code_order_saved() for CUDA text, in place.
-SPYI_FN bool spyi_code_order_saved_text(char *body);
-
-// >>target_cuda_additions.c
-
-// Like spyi_code_add_elements() for CUDA text of `size` bytes with its NUL. Its first `prelude` bytes are
-// Slang's prelude and are not read.
-SPYI_FN bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude);
-
-// >>target_cuda_matrices.c
-
-// Repairs the matrices that kernels pass to [CudaKernel] functions, in place.
-SPYI_FN void spyi_code_order_matrices_text(char *body);
 
 // >>target_cuda_layout.c
 
@@ -31089,6 +31656,11 @@ SPYI_COLD_BEGIN
 // memory.
 #define SPYI_SL_STACK_BYTES ((size_t)256 << 20)
 
+// A call asks libslang dozens of questions with little between them. While it does, threads that compile ahead
+// of time wait.
+#define SPYI_SL_PATIENCE_NS 20000000u
+#define SPYI_SL_LONGEST_PATIENCE_NS 1000000000u
+
 typedef struct spyi_sl_task { // A task lies on its caller's stack.
     void (*func)(void *context);
     void *context;
@@ -31115,6 +31687,8 @@ struct spyi_sl_worker {
     spyi_sl_live *closing; // a list of sessions to close
     spyi_sl_live *opening; // a session whose modules are being loaded
     uint32_t lives;        // the number of open sessions
+    uint64_t hurried_ns;   // when a task of a thread that is not patient last ended
+    uint32_t hurried;      // the number of these threads that wait now
     jmp_buf back;          // where longjmp() leaves a task whose caller has left
 };
 
@@ -31122,6 +31696,7 @@ struct spyi_sl_worker {
 static spyi_sl_worker *spyi_sl_the_worker;
 // The worker whose thread this is; NULL on all other threads.
 static SPYI_THREAD_LOCAL spyi_sl_worker *spyi_sl_this_worker;
+static SPYI_THREAD_LOCAL bool spyi_sl_is_patient; // whether this thread's tasks wait for those of others
 
 // >>exceptions of libslang
 
@@ -31450,6 +32025,21 @@ static spyi_sl_worker *spyi_sl_worker_now(const spyi_sl_library *library, const 
     return w;
 }
 
+void spyi_compile_patiently(void) {
+    spyi_sl_is_patient = true;
+}
+
+// Waits for this thread's turn. The caller holds the lock.
+static void spyi_sl_await_turn(spyi_sl_worker *w, spyi_long_wait *wait) {
+    uint64_t now = spyi_time_ns(), until = now + SPYI_SL_LONGEST_PATIENCE_NS;
+    bool patient = spyi_sl_is_patient;
+    while (patient && now < until && !w->lost && (w->hurried || now - w->hurried_ns < SPYI_SL_PATIENCE_NS)) {
+        (void)spyi_signal_wait_ns(&w->told, &w->lock, SPYI_SL_PATIENCE_NS / 4);
+        now = spyi_time_ns();
+    }
+    while (w->task && !w->lost && !spyi_long_wait_left(wait)) spyi_long_wait_once(wait, &w->told, &w->lock);
+}
+
 spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(void *context), void *context,
                        spyi_text *error) {
     if (spyi_sl_this_worker) {
@@ -31473,10 +32063,12 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
             break;
         }
         spyi_mutex_lock(&w->lock);
-        while (w->task && !w->lost && !spyi_long_wait_left(&wait))
-            spyi_long_wait_once(&wait, &w->told, &w->lock);
+        w->hurried += !spyi_sl_is_patient;
+        spyi_sl_await_turn(w, &wait);
         bool began = !w->task && !w->lost;
         if (began) spyi_sl_hand_over(w, &task, &wait);
+        w->hurried -= !spyi_sl_is_patient;
+        if (!spyi_sl_is_patient) w->hurried_ns = spyi_time_ns();
         bool lost = w->lost, threw = began && w->threw;
         spyi_mutex_unlock(&w->lock);
         if (lost) spyi_sl_worker_lose(w);
@@ -32355,6 +32947,7 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->rules = spyi_rules_of(desc->target);
     // A build without a compiler takes all code from a pack.
     c->target = SPYI_HAS_COMPILER ? spyi_code_targets[desc->target]() : NULL;
+    c->mend_text = desc->mend_text;
     c->library_path = spyi_strdup(desc->library_path);
     c->library_paths = spyi_sl_copy_strings(desc->library_paths, desc->library_path_count);
     c->library_path_count = c->library_paths ? desc->library_path_count : 0;
@@ -32721,6 +33314,21 @@ static bool spyi_memo_add_compiler(const spyi_compiler *c, spyi_text *out) {
     return stamp != 0 || c->recording; // files of a pack are not read again
 }
 
+static void spyi_memo_add_list(spyi_text *out, char *const *items, size_t count) {
+    for (size_t i = 0; i < count; i++) spyi_memo_text_into(out, items[i]);
+    spyi_memo_text_into(out, NULL);
+}
+
+// Appends the defines and conformances that the unit was given.
+static void spyi_memo_add_choices(spyi_text *out, const spyi_unit *unit) {
+    for (size_t i = 0; i < unit->define_count; i++) {
+        spyi_memo_text_into(out, unit->defines[i].name);
+        spyi_memo_text_into(out, unit->defines[i].value);
+    }
+    spyi_memo_text_into(out, NULL);
+    spyi_memo_add_list(out, unit->conformances, unit->conformance_count);
+}
+
 static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *content, spyi_text *out) {
     const spyi_compiler *c = unit->compiler;
     const spy_compile_options *o = &unit->options;
@@ -32735,17 +33343,9 @@ static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *cont
     spyi_memo_add(out, numbers, sizeof numbers);
     spyi_memo_text_into(out, unit->name);
     spyi_memo_text_into(out, unit->path);
-    for (size_t i = 0; i < unit->include_path_count; i++) spyi_memo_text_into(out, unit->include_paths[i]);
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < c->include_path_count; i++) spyi_memo_text_into(out, c->include_paths[i]);
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < unit->define_count; i++) {
-        spyi_memo_text_into(out, unit->defines[i].name);
-        spyi_memo_text_into(out, unit->defines[i].value);
-    }
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
-    spyi_memo_text_into(out, NULL);
+    spyi_memo_add_list(out, unit->include_paths, unit->include_path_count);
+    spyi_memo_add_list(out, c->include_paths, c->include_path_count);
+    spyi_memo_add_choices(out, unit);
     for (size_t i = 0; i < unit->link_count; i++) {
         const spyi_text *identity = &unit->links[i]->identity;
         known = known && identity->size;
@@ -32915,13 +33515,7 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
     spyi_text_add(out, "module of a pack for %s", c->rules->suffix);
     spyi_memo_add(out, numbers, sizeof numbers);
     spyi_memo_text_into(out, unit->name);
-    for (size_t i = 0; i < unit->define_count; i++) {
-        spyi_memo_text_into(out, unit->defines[i].name);
-        spyi_memo_text_into(out, unit->defines[i].value);
-    }
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
-    spyi_memo_text_into(out, NULL);
+    spyi_memo_add_choices(out, unit);
     for (size_t i = 0; i < unit->link_count; i++) spyi_memo_text_into(out, unit->links[i]->name);
     if (unit->appended)
         spyi_memo_text_into(out, unit->appended); // the text of the library itself, for gradients of one draw
@@ -33404,7 +33998,7 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
 SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
     for (size_t i = 0; i < compiler->embedded_count; ++i) {
         spyi_sl_module *module = NULL;
-        // These modules have AtomicTensor, for which libslang throws an exception at `t[i]` and at most forms
+        // This module has AtomicTensor, for which libslang throws an exception at `t[i]` and at most forms
         // of t.load() if the module is serialized.
         if (strcmp(compiler->embedded[i].name, "slangpy_atomic") == 0 || compiler->embedded_stored[i].data ||
             !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
@@ -33423,7 +34017,8 @@ static bool spyi_sl_copy_embedded(const spyi_compiler *compiler, spyi_sl_module 
     const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
     for (size_t i = 0; name && path && i < compiler->embedded_count; ++i) {
         const spyi_sl_stored *kept = &compiler->embedded_stored[i];
-        if (!kept->data || strcmp(kept->name, name) != 0 || strcmp(kept->path, path) != 0) continue;
+        // The path of a module that libslang has imported from the copy ends with ".slang-module".
+        if (!kept->data || strcmp(kept->name, name) != 0 || !strstr(path, SPYI_SL_EMBEDDED_FOLDER)) continue;
         stored->name = spyi_strdup(kept->name);
         stored->path = spyi_strdup(kept->path);
         stored->data = spyi_malloc(kept->size);
@@ -33955,6 +34550,7 @@ bool spyi_sl_name_is_safe(const char *name) {
             space = true;
             continue;
         }
+        bool ends = spyi_is_word(before) || before == '>' || before == ']'; // a type or number may end here
         if (spyi_is_word(c)) {
             // two words, such as "float3 float"
             if (space && (spyi_is_word(before) || before == '>')) return false;
@@ -33963,9 +34559,9 @@ bool spyi_sl_name_is_safe(const char *name) {
         } else if (c == '<') {
             if (!spyi_is_word(before) || ++depth > 8) return false;
         } else if (c == '>') {
-            if (depth-- == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth-- == 0 || !ends) return false;
         } else if (c == ',') {
-            if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth == 0 || !ends) return false;
         } else if (c == '.') {
             if (!spyi_is_word(before) && before != '>') return false;
         } else if (c == ':') {
@@ -33974,7 +34570,7 @@ bool spyi_sl_name_is_safe(const char *name) {
         } else if (c == '-') { // a negative value: Foo<-3>
             if ((before != '<' && before != ',') || p[1] < '0' || p[1] > '9') return false;
         } else if (c == '[') { // only an array size inside <>, because spyi_unit_find_type() removes others
-            if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth == 0 || !ends) return false;
             const char *q = p + 1;
             while (*q >= '0' && *q <= '9') ++q;
             if (q == p + 1 || *q != ']') return false;
@@ -34660,6 +35256,26 @@ static void spyi_sl_overloads_fields(spyi_stream *r, void *answer) {
     spyi_stream_bool(r, &o->takes_pairs);
 }
 
+// A shader, and a function for dispatches, is run by its name alone and without a choice among overloads. If the
+// module has one such function of this name, as a shader `lerp` or `min`, drops Slang's own functions beside it.
+static void spyi_drop_built_in(spyi_unit *unit, const char *name, spyi_overloads *overloads) {
+    uint32_t at = overloads->count, own = 0;
+    for (uint32_t i = 0; i < overloads->count; ++i) {
+        own += !overloads->items[i].built_in;
+        if (!overloads->items[i].built_in) at = i;
+    }
+    if (own != 1 || overloads->count == 1) return;
+    const spyi_signature *signature = &overloads->items[at];
+    if (!(signature->param_count && strcmp(signature->params[0].name, "dispatchThreadID") == 0) &&
+        !spyi_unit_is_shader(unit, name))
+        return;
+    spyi_signature kept = *signature;
+    for (uint32_t i = 0; i < overloads->count; ++i)
+        if (i != at) spyi_signature_free(&overloads->items[i]);
+    overloads->items[0] = kept;
+    overloads->count = 1;
+}
+
 spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {
     spyi_sl_finding_function f;
     spyi_memo m;
@@ -34674,6 +35290,7 @@ spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overl
         if (status == SPY_OK && out->items) spyi_memo_keep(&m, spyi_sl_overloads_fields, out);
     }
     spyi_memo_end(&m);
+    if (status == SPY_OK && out->items) spyi_drop_built_in(unit, name, out);
     if (status != SPY_OK || out->items) return status;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;
@@ -35712,7 +36329,8 @@ bool spyi_sl_nested_derivatives(spyi_unit *unit, spyi_sl_live *live, spyi_sl_mod
 //         return_val(%2)
 //     }
 //
-// and %3 is declared by [import("_S3mlp3MLP...3run...")], generic %3.
+// and %3 is declared by [import("_S3mlp3MLP...3run...")], generic %3. If Slang makes the function's backward derivative, the text also has
+// the instruction BackwardDifferentiatePropagate(%f); a derivative that the program gives has another.
 
 typedef struct spyi_one_line {
     const char *at;
@@ -35814,6 +36432,16 @@ static bool spyi_one_is_run(const char *text, spyi_one_line callee) {
     return false;
 }
 
+// Returns whether Slang itself makes the function's backward derivative.
+static bool spyi_one_is_derived(const char *text, spyi_one_line function) {
+    static const char derivative[] = "= BackwardDifferentiatePropagate(";
+    for (const char *at = strstr(text, derivative); at; at = strstr(at, derivative)) {
+        at += sizeof derivative - 1;
+        if (spyi_one_same(spyi_one_id(at), function)) return true;
+    }
+    return false;
+}
+
 SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names) {
     const char *at = text;
     spyi_one_line name = { NULL, 0 }, callee;
@@ -35826,7 +36454,10 @@ SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names) {
             if (name.size && spyi_one_starts(line, "func ")) {
                 bool one = spyi_one_is_one_call(at, &callee) && spyi_one_is_run(text, callee);
                 // Overloads do not count, so a name that is listed twice is none.
-                spyi_text_add(names, one ? "" : "!");
+                bool derived = one && spyi_one_is_derived(text, spyi_one_id(line.at + 5));
+                spyi_text_add(names, derived ? SPYI_NETWORK_DERIVED
+                                     : one   ? SPYI_NETWORK_PLAIN
+                                             : SPYI_NETWORK_NONE);
                 spyi_text_add_n(names, name.at, name.size);
                 spyi_text_add(names, "\n");
             }
@@ -35979,22 +36610,32 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
 
 // >>networks
 
-static void spyi_sl_ask_network(spyi_unit *unit, spyi_sl_live *live, void *context) {
-    spyi_sl_entry_question *q = (spyi_sl_entry_question *)context;
+// Sets q->yes if the list has the name once, marked by one of the characters.
+static void spyi_sl_find_network(spyi_unit *unit, spyi_sl_live *live, spyi_sl_entry_question *q,
+                                 const char *marks) {
     uint32_t networks = 0, others = 0;
     size_t length = strlen(q->name);
     spyi_sl_read_functions(unit, live);
     for (const char *line = spyi_text_str(&unit->networks); *line; line += strcspn(line, "\n") + 1) {
-        bool other = *line == '!';
-        if (strncmp(line + other, q->name, length) != 0 || line[other + length] != '\n') continue;
-        if (other) others++;
-        else networks++;
+        if (strncmp(line + 1, q->name, length) != 0 || line[1 + length] != '\n') continue;
+        if (strchr(marks, *line)) networks++;
+        else others++;
     }
     q->yes = networks == 1 && others == 0;
 }
 
-bool spyi_unit_is_network(spyi_unit *unit, const char *name) {
-    return spyi_sl_ask_entry(unit, 'w', name, spyi_sl_ask_network, NULL);
+static void spyi_sl_ask_network(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_find_network(unit, live, (spyi_sl_entry_question *)context,
+                         SPYI_NETWORK_PLAIN SPYI_NETWORK_DERIVED);
+}
+
+static void spyi_sl_ask_derived_network(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_find_network(unit, live, (spyi_sl_entry_question *)context, SPYI_NETWORK_DERIVED);
+}
+
+bool spyi_unit_is_network(spyi_unit *unit, const char *name, bool backward) {
+    return backward ? spyi_sl_ask_entry(unit, 'W', name, spyi_sl_ask_derived_network, NULL)
+                    : spyi_sl_ask_entry(unit, 'w', name, spyi_sl_ask_network, NULL);
 }
 
 bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {
@@ -36730,10 +37371,6 @@ spy_decl spyi_sl_node(spyi_sl_builder *b, spy_decl_kind kind, const char *name) 
     return node;
 }
 
-static bool spyi_sl_is_float(spy_dtype dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
-}
-
 void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_decl *node) {
     static const struct {
         uint32_t modifier, flag;
@@ -36754,7 +37391,7 @@ void spyi_sl_variable_node(spyi_sl_builder *b, spyi_sl_variable *variable, spy_d
     if (!lib->spReflectionVariable_HasDefaultValue(variable)) return;
     node->flags |= SPY_DECL_FLAG_HAS_DEFAULT;
     // libslang's function for floats works only for a float, and its function for ints only for an int.
-    if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_sl_is_float(node->type->dtype)) {
+    if (node->type && node->type->kind == SPY_TYPE_KIND_SCALAR && spyi_dtype_is_float(node->type->dtype)) {
         if (lib->spReflectionVariable_GetDefaultValueFloat(variable, &number) >= 0)
             node->value = spyi_sl_float_constant(number);
     } else if (lib->spReflectionVariable_GetDefaultValueInt(variable, &whole) >= 0) {
@@ -40224,7 +40861,8 @@ static bool spyi_spirv_has_derivative(const void *code, size_t size) {
 }
 
 // The other steps read the structs' names, so these are removed last.
-static void spyi_spirv_mend(spyi_code *code, spyi_code_faults *faults) {
+static void spyi_spirv_mend(const spyi_compiler *compiler, spyi_code *code, spyi_code_faults *faults) {
+    (void)compiler;
     uint32_t *words = (uint32_t *)code->data;
     size_t count = code->size / sizeof *words;
     spyi_code_patch_source(words, count);
@@ -40492,696 +41130,6 @@ bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_bi
     return true;
 }
 
-// >>compiler/target_cuda_saved.c ----------------------------------------------------------------------------
-
-// Repairs, in CUDA text, the indices of values that a backward derivative saves in nested loops: reverses
-// them where Slang has them in the wrong order. target_spirv_saved.c describes the fault.
-//
-// A value is saved as NAME[_pc_1][_pc_0] = ..., where _pc_0 and _pc_1 are loop counters. Each NAME ends in a
-// number of its own.
-
-typedef struct spyi_saved_group {
-    char *from;  // the position of the "[" of the index
-    size_t size; // the number of bytes of the index with both brackets
-} spyi_saved_group;
-
-// Finds the indices at `at`, "[..][..]", and returns their number.
-static uint32_t spyi_saved_groups(char *at, spyi_saved_group out[SPYI_MOST_INDICES]) {
-    uint32_t count = 0;
-    while (*at == '[' && count < SPYI_MOST_INDICES) {
-        int open = 0;
-        char *end = at;
-        do {
-            open += (*end == '[') - (*end == ']');
-            end++;
-        } while (open && *end && *end != '\n');
-        if (open) return 0;
-        out[count].from = at;
-        out[count++].size = (size_t)(end - at);
-        at = end;
-    }
-    return count;
-}
-
-// Returns where the text before `at` last sets the counter of an index such as "[_pc_1]" to 0; NULL when the
-// index is no counter. Slang may reuse a variable as counter that had another purpose, with its old name.
-static const char *spyi_saved_text_begin(const char *body, const spyi_saved_group *group, const char *at) {
-    char begin[80];
-    const char *last = NULL;
-    if (group->size > 50) return NULL;
-    for (const char *c = group->from + 1; c < group->from + group->size - 1; c++)
-        if (!spyi_is_word(*c)) return NULL;
-    snprintf(begin, sizeof begin, "%.*s = int(0);", (int)(group->size - 2), group->from + 1);
-    for (const char *c = strstr(body, begin); c && c < at; c = strstr(c + 1, begin))
-        if (c == body || !spyi_is_word(c[-1])) last = c;
-    return last;
-}
-
-static void spyi_saved_turn_text(const spyi_saved_group *groups, uint32_t depth) {
-    char *from = groups[0].from;
-    size_t size = (size_t)(groups[depth - 1].from + groups[depth - 1].size - from), at = 0;
-    char *copy = (char *)spyi_malloc(size);
-    if (!copy) return;
-    for (uint32_t i = depth; i-- > 0; at += groups[i].size) memcpy(copy + at, groups[i].from, groups[i].size);
-    memcpy(from, copy, size);
-    free(copy);
-}
-
-// Reverses the first `depth` indices behind a name, everywhere in the text; with `turn` false it only checks.
-// Returns false when the name has fewer indices somewhere.
-static bool spyi_saved_turn_name(char *body, const char *name, size_t size, uint32_t depth, bool turn) {
-    spyi_saved_group groups[SPYI_MOST_INDICES];
-    char text[64];
-    snprintf(text, sizeof text, "%.*s[", (int)size, name);
-    for (char *c = strstr(body, text); c; c = strstr(c + 1, text)) {
-        if (c != body && spyi_is_word(c[-1])) continue;
-        if (spyi_saved_groups(c + size, groups) < depth) return false;
-        if (turn) spyi_saved_turn_text(groups, depth);
-    }
-    return true;
-}
-
-bool spyi_code_order_saved_text(char *body) {
-    static const char counter[] = "[_pc_";
-    spyi_text done = { NULL, 0, 0 }; // lists the names that are done, each as " NAME "
-    bool clear = true;
-    for (char *c = strstr(body, counter); c && clear; c = strstr(c + 1, counter)) {
-        spyi_saved_group groups[SPYI_MOST_INDICES];
-        uint32_t depth = 0, wrong = 0, right = 0, count;
-        const char *before = NULL;
-        char *name = c, mark[64];
-        char *first = c; // `first` is the position of the first index
-        for (int open = 0; first > body && first[-1] != '\n' && (open || first[-1] == ']'); first--)
-            open += (first[-1] == ']') - (first[-1] == '[');
-        name = first;
-        while (name > body && spyi_is_word(name[-1])) name--;
-        count = spyi_saved_groups(first, groups);
-        if (name == first || first - name > 48 || count < 2) continue;
-        if (strncmp(groups[count - 1].from + groups[count - 1].size, " = ", 3)) continue;
-        for (; depth < count; depth++) {
-            const char *begin = spyi_saved_text_begin(body, &groups[depth], name);
-            if (!begin) break;
-            wrong += before && before > begin;
-            right += before && before < begin;
-            before = begin;
-        }
-        snprintf(mark, sizeof mark, " %.*s ", (int)(first - name), name);
-        if (strstr(spyi_text_str(&done), mark)) continue;
-        spyi_text_add(&done, "%s", mark);
-        if (depth < count || (wrong && right)) clear = false;
-        else if (wrong)
-            clear = spyi_saved_turn_name(body, name, (size_t)(first - name), depth, false) &&
-                    spyi_saved_turn_name(body, name, (size_t)(first - name), depth, true);
-    }
-    spyi_text_free(&done);
-    return clear;
-}
-
-// >>compiler/target_cuda_additions.c ------------------------------------------------------------------------
-
-// Repairs, in CUDA text, the gradients of array elements that are read at indices known only at run time:
-// turns stores that overwrite one another into additions. target_spirv_additions.c describes the fault, and
-// when a store may be changed.
-//
-// An element is stored as NAME[index] = ...; or, of a vector, as *_slang_vector_get_element_ptr(&NAME, index)
-// = ...;
-
-typedef struct spyi_addition_name {
-    const char *at; // where the name stands in the text; NULL means a free slot of the hash table
-    uint32_t size, assigned;
-    uint32_t block, loose, stores; // these members mean the same as in spyi_addition_id
-    bool zero;                     // the variable was assigned the zero of a gradient
-    bool context, varies;
-    const char *type; // where the declaration of the name begins, with the type
-} spyi_addition_name;
-
-typedef struct spyi_addition_text {
-    spyi_addition_name *names; // this array is a hash table
-    uint32_t capacity, used;   // `capacity` is a power of two
-    const char **adds;         // lists statements that must become additions
-    uint32_t add_count, block;
-    bool failed, unclear;
-} spyi_addition_text;
-
-// One statement, or the head of a block with its "{", or a "}".
-typedef struct spyi_addition_statement {
-    const char *begin, *end, *equals; // `equals` points to the "=" of an assignment, or is NULL
-    bool is_block;
-} spyi_addition_statement;
-
-static bool spyi_addition_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-// Gets the next identifier or number from `c` on and moves `c` behind it. Returns false when there is none
-// before `end`.
-static bool spyi_addition_token(const char **c, const char *end, const char **token, size_t *size) {
-    const char *at = *c;
-    for (; at < end && !spyi_is_word(*at); at++)
-        while (*at == '#' && at + 1 < end && at[1] != '\n') at++; // skips a #line directive
-    *token = at;
-    while (at < end && (spyi_is_word(*at) || (*at == '.' && spyi_addition_digit(**token)))) at++;
-    *c = at;
-    *size = (size_t)(at - *token);
-    return *size > 0;
-}
-
-static bool spyi_addition_begins(const char *token, size_t size, const char *with) {
-    size_t n = strlen(with);
-    return size >= n && memcmp(token, with, n) == 0;
-}
-
-static bool spyi_addition_contains(const char *token, size_t size, const char *text) {
-    size_t n = strlen(text);
-    for (size_t i = 0; i + n <= size; i++)
-        if (memcmp(token + i, text, n) == 0) return true;
-    return false;
-}
-
-// Returns the entry of a name. A new name gets one when `add` is true. NULL means that there is no entry, or
-// that the table is full.
-static spyi_addition_name *spyi_addition_find(spyi_addition_text *t, const char *name, size_t size,
-                                              bool add) {
-    uint32_t hash = (uint32_t)spyi_hash(name, size, 0);
-    for (uint32_t i = hash & (t->capacity - 1);; i = (i + 1) & (t->capacity - 1)) {
-        spyi_addition_name *n = &t->names[i];
-        if (n->at && n->size == size && memcmp(n->at, name, size) == 0) return n;
-        if (n->at) continue;
-        if (!add || t->used + 1 >= t->capacity) return NULL;
-        n->at = name;
-        n->size = (uint32_t)size;
-        t->used++;
-        return n;
-    }
-}
-
-// Gets the statement at `c`. Returns false at the end of the text.
-static bool spyi_addition_next(const char *c, const char *end, spyi_addition_statement *s) {
-    int depth = 0;
-    memset(s, 0, sizeof *s);
-    for (;;) {
-        while (c < end && (*c == ' ' || *c == '\n' || *c == '\r' || *c == '\t')) c++;
-        if (c >= end || *c != '#') break;
-        while (c < end && *c != '\n') c++; // skips a #line directive
-    }
-    s->begin = c;
-    for (; c < end; c++) {
-        while (*c == '#' && c + 1 < end && c[1] != '\n') c++;
-        if (*c == '"')
-            for (c++; c < end && *c != '"'; c++) c += *c == '\\';
-        if (*c == '{' && depth == 0 && !s->equals) s->is_block = true;
-        if (*c == '}' && depth == 0) s->is_block = true;
-        if ((*c == ';' && depth == 0) || s->is_block) {
-            s->end = c + 1;
-            return true;
-        }
-        depth += (*c == '(' || *c == '[' || *c == '{') - (*c == ')' || *c == ']' || *c == '}');
-        if (*c == '=' && depth == 0 && !s->equals && c > s->begin && c[-1] == ' ' && c[1] == ' ')
-            s->equals = c;
-    }
-    return false;
-}
-
-// Returns the variable that a statement assigns to or declares; NULL means that there is none. Sets *whole
-// when it assigns to the variable itself and not to an element.
-static spyi_addition_name *spyi_addition_target(spyi_addition_text *t, const spyi_addition_statement *s,
-                                                bool *whole) {
-    const char *end = s->equals ? s->equals : s->end - 1, *c = s->begin, *token, *last;
-    size_t size, last_size;
-    while (end > s->begin && (end[-1] == ' ' || end[-1] == '\n')) end--;
-    *whole = false;
-    if (s->is_block || !spyi_addition_token(&c, end, &token, &size) ||
-        spyi_addition_begins(token, size, "return"))
-        return NULL;
-    if (token == s->begin && (*c == ' ' || *c == '<' || c == end)) { // the statement begins with "TYPE NAME"
-                                                                     // or "NAME"
-        last = end;
-        while (last > s->begin && spyi_is_word(last[-1])) last--;
-        last_size = (size_t)(end - last);
-        if (last_size == 0 || (!s->equals && last == s->begin)) return NULL;
-        *whole = true;
-        spyi_addition_name *name = spyi_addition_find(t, last, last_size, true);
-        if (!name) {
-            t->failed = true;
-        } else if (last != s->begin) {
-            name->type = s->begin;
-            name->context =
-                spyi_addition_contains(s->begin, (size_t)(last - s->begin), SPYI_ADDITION_CONTEXT);
-        }
-        return name;
-    }
-    if (!s->equals) return NULL;
-    if (spyi_addition_begins(token, size, "_slang_vector_get_element_ptr") &&
-        !spyi_addition_token(&c, end, &token, &size))
-        return NULL;
-    return spyi_addition_find(t, token, size, false);
-}
-
-// Returns whether a stored element has an index that is known only at run time.
-static bool spyi_addition_text_varies(const spyi_addition_statement *s) {
-    for (const char *c = s->begin; c < s->equals; c++) {
-        if (*c != '[' && *c != ',') continue;
-        const char *digits = c + 1 + (c[1] == ' ');
-        if (strncmp(digits, "int(", 4)) return true;
-        for (digits += 4; spyi_addition_digit(*digits);) digits++;
-        if (*digits != ')') return true;
-    }
-    return false;
-}
-
-// Returns whether an expression depends on gradients. `state` has a byte for each name, which is 1 when its
-// value does.
-static bool spyi_addition_text_gradient(spyi_addition_text *t, const char *c, const char *end,
-                                        const uint8_t *state) {
-    const char *token;
-    size_t size;
-    while (spyi_addition_token(&c, end, &token, &size)) {
-        const spyi_addition_name *name = spyi_addition_find(t, token, size, false);
-        if (name && state[name - t->names]) return true;
-    }
-    return false;
-}
-
-// Returns whether an assigned value is a gradient's zero. An array's zero is made by a function and copied
-// from a variable; "{ 0.0f, 0.0f }" is some other array.
-static bool spyi_addition_text_zero(spyi_addition_text *t, const char *c, const char *end) {
-    static const char *const types[] = { "make",   "Matrix", "float", "double", "half",
-                                         "__half", "int",    "uint",  "bool" };
-    const char *token;
-    size_t size, zeros = 0;
-    if (memchr(c, '{', (size_t)(end - c))) return false;
-    while (spyi_addition_token(&c, end, &token, &size)) {
-        const spyi_addition_name *name = spyi_addition_find(t, token, size, false);
-        bool type = false, zero = false;
-        if (spyi_addition_digit(*token)) zero = strtod(token, NULL) == 0;
-        else if (name) zero = name->zero && name->assigned == 1;
-        else if (spyi_addition_contains(token, size, SPYI_ADDITION_ZERO)) zero = true;
-        else
-            for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-                type = type || spyi_addition_begins(token, size, types[i]);
-        if (!zero && !type) return false;
-        if (type && c < end && *c == '<') // a type with template arguments, such as Matrix<float, 3, 3>
-            while (c < end && *c != '>') c++;
-        zeros += zero;
-    }
-    return zeros > 0;
-}
-
-// Handles the variables that a call gets by address, each the first name behind a "&" that begins an
-// argument: marks them in `state` as depending on gradients. With `state` NULL, counts the call as an
-// assignment to each of them.
-static void spyi_addition_arguments(spyi_addition_text *t, const spyi_addition_statement *s, uint8_t *state) {
-    for (const char *c = s->begin; c < s->end; c++) {
-        const char *token, *at = c + 1;
-        size_t size;
-        if (*c != '&' || c == s->begin || (c[-1] != '(' && c[-1] != ' ')) continue;
-        if (!spyi_addition_token(&at, s->end, &token, &size)) break;
-        spyi_addition_name *name = spyi_addition_find(t, token, size, false);
-        if (name && !state) name->assigned++;
-        else if (name && !name->context) state[name - t->names] = 1;
-    }
-}
-
-// Returns the variable that a statement Array_dzero_0(&NAME) sets to zero; NULL for other statements.
-static spyi_addition_name *spyi_addition_zeroed(spyi_addition_text *t, const spyi_addition_statement *s) {
-    const char *c = (const char *)memchr(s->begin, '(', (size_t)(s->end - s->begin)), *token;
-    size_t size;
-    if (s->is_block || s->equals || !c || c[1] != '&' ||
-        !spyi_addition_contains(s->begin, (size_t)(c - s->begin), SPYI_ADDITION_ZERO) ||
-        !spyi_addition_token(&c, s->end, &token, &size))
-        return NULL;
-    return spyi_addition_find(t, token, size, false);
-}
-
-// Counts a statement's assignments to variables, and notes which variables it sets to zero.
-static void spyi_addition_text_count(spyi_addition_text *t, const spyi_addition_statement *s) {
-    bool whole;
-    spyi_addition_name *name = spyi_addition_target(t, s, &whole), *zeroed = spyi_addition_zeroed(t, s);
-    if (name && s->equals) {
-        name->zero = whole && spyi_addition_text_zero(t, s->equals, s->end);
-        name->assigned++;
-    } else if (!name && !s->is_block) {
-        spyi_addition_arguments(t, s, NULL);
-    }
-    if (zeroed) zeroed->zero = true;
-}
-
-static void spyi_addition_begin_zero(spyi_addition_name *name, uint32_t block) {
-    name->block = block;
-    name->stores = name->loose = 0;
-    name->varies = false;
-}
-
-// Handles one statement of a derivative: updates `state`, and lists the statement in t->adds when it must
-// become an addition.
-static void spyi_addition_text_follow(spyi_addition_text *t, const spyi_addition_statement *s,
-                                      uint8_t *state) {
-    bool whole, adds = false, gradient;
-    spyi_addition_name *target = spyi_addition_target(t, s, &whole), *zeroed = spyi_addition_zeroed(t, s);
-    const char *c = target ? s->equals : s->begin, *token;
-    size_t size;
-    while (c && spyi_addition_token(&c, s->end, &token, &size)) {
-        spyi_addition_name *name = spyi_addition_find(t, token, size, false);
-        if (name) name->block = 0; // the variable is read, or may be
-    }
-    if (zeroed) spyi_addition_begin_zero(zeroed, t->block);
-    if (!s->equals) {
-        bool backward = spyi_addition_begins(s->begin, (size_t)(s->end - s->begin), SPYI_ADDITION_BACKWARD);
-        if (!target && (backward || spyi_addition_text_gradient(t, s->begin, s->end, state)))
-            spyi_addition_arguments(t, s, state);
-        else if (target) state[target - t->names] = 0;
-        return;
-    }
-    if (!target) return;
-    gradient = spyi_addition_text_gradient(t, s->equals, s->end, state);
-    if (whole) {
-        spyi_addition_begin_zero(target, spyi_addition_text_zero(t, s->equals, s->end) ? t->block : 0);
-    } else {
-        bool varies = spyi_addition_text_varies(s);
-        if (target->block == t->block) {
-            target->varies = target->varies || varies;
-            adds = ++target->stores > 1 && target->varies && gradient;
-        } else if (gradient && varies) {
-            t->unclear = t->unclear || target->loose == t->block;
-            target->loose = t->block;
-        }
-    }
-    if (!target->context) state[target - t->names] = gradient || (!whole && state[target - t->names]);
-    for (uint32_t i = 0; adds && i < t->add_count; i++)
-        if (t->adds[i] == s->begin) adds = false;
-    if (!adds) return;
-    const char **list = (const char **)spyi_realloc(t->adds, (t->add_count + 1) * sizeof *list);
-    if (!list) t->failed = true;
-    if (!list) return;
-    t->adds = list;
-    t->adds[t->add_count++] = s->begin;
-}
-
-// Marks in `to` all names that `from` marks. Returns whether one of them is new.
-static bool spyi_addition_join(const spyi_addition_text *t, uint8_t *to, const uint8_t *from) {
-    bool fresh = false;
-    for (uint32_t i = 0; i < t->capacity; i++) {
-        fresh = fresh || to[i] < from[i];
-        to[i] |= from[i];
-    }
-    return fresh;
-}
-
-static bool spyi_addition_is_head(const spyi_addition_statement *s, const char *word) {
-    size_t n = strlen(word);
-    return (size_t)(s->end - s->begin) > n && memcmp(s->begin, word, n) == 0 && !spyi_is_word(s->begin[n]);
-}
-
-// Handles the statements from `c` to the "}" of their block, and returns what follows that "}". `state` is
-// the state before the block, and becomes the state after it. `breaks` and `continues` collect the states
-// where control leaves the loop around the block, or goes on with it.
-static const char *spyi_addition_text_block(spyi_addition_text *t, const char *c, const char *end,
-                                            uint8_t *state, uint8_t *breaks, uint8_t *continues,
-                                            uint32_t level) {
-    spyi_addition_statement s;
-    uint8_t *inner = (uint8_t *)spyi_calloc((size_t)t->capacity * 3, 1), *left = inner + t->capacity,
-            *again = left + t->capacity;
-    if (!inner || level == 0) {
-        t->failed = true;
-        free(inner);
-        return end;
-    }
-    for (; !t->failed && spyi_addition_next(c, end, &s); c = s.end) {
-        if (!s.is_block) {
-            uint8_t *to = spyi_addition_is_head(&s, "break")      ? breaks
-                          : spyi_addition_is_head(&s, "continue") ? continues
-                                                                  : NULL;
-            spyi_addition_text_follow(t, &s, state);
-            if (to) spyi_addition_join(t, to, state);
-            if (to || spyi_addition_is_head(&s, "return")) memset(state, 0, t->capacity);
-            continue;
-        }
-        t->block++;
-        if (s.end[-1] == '}') {
-            c = s.end;
-            break;
-        }
-        bool loop = spyi_addition_is_head(&s, "for") || spyi_addition_is_head(&s, "while") ||
-                    spyi_addition_is_head(&s, "do");
-        bool endless = spyi_addition_contains(s.begin, (size_t)(s.end - s.begin), "for(;;)");
-        const char *body = s.end;
-        memset(left, 0, t->capacity);
-        memset(again, 0, t->capacity);
-        if (loop || spyi_addition_is_head(&s, "switch")) {
-            bool fresh = true;
-            while (fresh && !t->failed) {
-                memcpy(inner, state, t->capacity);
-                s.end =
-                    spyi_addition_text_block(t, body, end, inner, left, loop ? again : continues, level - 1);
-                fresh = loop && spyi_addition_join(t, state, inner);
-                fresh = (loop && spyi_addition_join(t, state, again)) || fresh;
-            }
-            if (!loop) spyi_addition_join(t, state, inner);
-            if (endless) memset(state, 0, t->capacity);
-            spyi_addition_join(t, state, left);
-        } else if (spyi_addition_is_head(&s, "if")) {
-            memcpy(inner, state, t->capacity);
-            s.end = spyi_addition_text_block(t, body, end, inner, breaks, continues, level - 1);
-            spyi_addition_statement other;
-            if (spyi_addition_next(s.end, end, &other) && other.is_block &&
-                spyi_addition_is_head(&other, "else")) {
-                bool last = !spyi_addition_contains(other.begin, (size_t)(other.end - other.begin), "if");
-                if (!last) memcpy(left, state, t->capacity); // the state when neither branch is taken
-                s.end = spyi_addition_text_block(t, other.end, end, state, breaks, continues, level - 1);
-                if (!last) spyi_addition_join(t, state, left);
-            }
-            spyi_addition_join(t, state, inner);
-        } else {
-            s.end = spyi_addition_text_block(t, body, end, state, breaks, continues, level - 1);
-        }
-        t->block++;
-    }
-    free(inner);
-    return c;
-}
-
-static const char spyi_addition_helpers[] =
-    "template<typename T, typename U> __device__ void spyi_addition_add(T &to, const U &by) { to = to + "
-    "T(by); }\n"
-    "template<typename T, size_t N> __device__ void spyi_addition_add(FixedArray<T, N> &to, const "
-    "FixedArray<T, N> &by)\n"
-    "{ for (size_t i = 0; i < N; i++) spyi_addition_add(to[i], by[i]); }\n";
-
-typedef struct spyi_addition_output {
-    const char *body;
-    spyi_text text, structs; // `structs` lists names that have an addition function, each as " NAME "
-    const char *copied;      // `text` contains the body up to here
-    bool any;
-} spyi_addition_output;
-
-// Writes functions that add the structs in a type. Returns false when a struct's declaration is not found.
-static bool spyi_addition_put_structs(spyi_addition_output *o, const char *type, const char *end,
-                                      uint32_t level) {
-    static const char *const known[] = { "FixedArray", "Matrix", "float", "double", "half", "__half" };
-    const char *token;
-    size_t size;
-    while (spyi_addition_token(&type, end, &token, &size)) {
-        char text[256];
-        bool builtin = spyi_addition_digit(*token);
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-            builtin = builtin || spyi_addition_begins(token, size, known[i]);
-        snprintf(text, sizeof text, " %.*s ", (int)size, token);
-        if (builtin || strstr(spyi_text_str(&o->structs), text)) continue;
-        spyi_text_add(&o->structs, "%s", text);
-        snprintf(text, sizeof text, "\nstruct %.*s\n{", (int)size, token);
-        const char *c = strstr(o->body, text), *close = c ? strstr(c, "\n}") : NULL;
-        spyi_addition_statement s;
-        if (!close || level == 0 || size > 200) return false;
-        const char *members = c + strlen(text);
-        for (c = members; spyi_addition_next(c, close, &s); c = s.end) {
-            const char *name = s.end - 1;
-            while (spyi_is_word(name[-1])) name--;
-            if (!spyi_addition_put_structs(o, s.begin, name, level - 1)) return false;
-        }
-        spyi_text_add(&o->text, "__device__ void spyi_addition_add(%.*s &to, const %.*s &by)\n{\n", (int)size,
-                      token, (int)size, token);
-        for (c = members; spyi_addition_next(c, close, &s); c = s.end) {
-            const char *name = s.end - 1;
-            while (spyi_is_word(name[-1])) name--;
-            spyi_text_add(&o->text, "    spyi_addition_add(to.%.*s, by.%.*s);\n", (int)(s.end - 1 - name),
-                          name, (int)(s.end - 1 - name), name);
-        }
-        spyi_text_add(&o->text, "}\n");
-    }
-    return true;
-}
-
-static bool spyi_addition_is_add(const spyi_addition_text *t, const spyi_addition_statement *s) {
-    for (uint32_t i = 0; i < t->add_count; i++)
-        if (t->adds[i] == s->begin) return true;
-    return false;
-}
-
-// Writes the derivative with its additions, after the functions that these call.
-static void spyi_addition_put_additions(spyi_addition_output *o, spyi_addition_text *t, const char *head,
-                                        const char *from, const char *to) {
-    spyi_addition_statement s;
-    spyi_text_add_n(&o->text, o->copied, (size_t)(head - o->copied));
-    if (!o->any) spyi_text_add(&o->text, "%s", spyi_addition_helpers);
-    o->any = true;
-    for (const char *c = from; spyi_addition_next(c, to, &s); c = s.end) {
-        bool whole;
-        if (!spyi_addition_is_add(t, &s)) continue;
-        const spyi_addition_name *target = spyi_addition_target(t, &s, &whole);
-        if (!target->type || !spyi_addition_put_structs(o, target->type, target->at, 8)) t->unclear = true;
-    }
-    o->copied = head;
-    for (const char *c = from; spyi_addition_next(c, to, &s); c = s.end) {
-        if (!spyi_addition_is_add(t, &s)) continue;
-        spyi_text_add_n(&o->text, o->copied, (size_t)(s.begin - o->copied));
-        spyi_text_add(&o->text, "spyi_addition_add(%.*s,%.*s);", (int)(s.equals - 1 - s.begin), s.begin,
-                      (int)(s.end - s.equals - 2), s.equals + 1);
-        o->copied = s.end;
-    }
-}
-
-// Repairs one derivative, whose head begins at `head` and whose statements lie from `from` to `to`. Returns
-// false when its gradients may be wrong and it cannot be repaired.
-static bool spyi_addition_put_function(spyi_addition_output *o, const char *head, const char *from,
-                                       const char *to) {
-    spyi_addition_text t;
-    spyi_addition_statement s;
-    uint8_t *states = NULL;
-    memset(&t, 0, sizeof t);
-    for (t.capacity = 64; t.capacity < (size_t)(to - head) / 8; t.capacity *= 2) continue;
-    t.names = (spyi_addition_name *)spyi_calloc(t.capacity, sizeof *t.names);
-    // The function's state, and two for breaks and continues, which a valid text never uses.
-    states = (uint8_t *)spyi_calloc(t.capacity, 3);
-    t.failed = !t.names || !states;
-    const char *parameter = strchr(head, '(') + 1;
-    for (const char *c = parameter; !t.failed && c < from; c++) {
-        if (*c != ',' && *c != ')') continue;
-        const char *name = c;
-        while (spyi_is_word(name[-1])) name--;
-        if (name == c || spyi_addition_digit(*name)) continue; // skips a "," between template arguments
-        spyi_addition_name *n = spyi_addition_find(&t, name, (size_t)(c - name), true);
-        if (!n) break;
-        n->context = spyi_addition_contains(parameter, (size_t)(c - parameter), SPYI_ADDITION_CONTEXT);
-        n->assigned = 2;
-        states[n - t.names] = !n->context;
-        parameter = c + 1;
-    }
-    for (const char *c = from; !t.failed && spyi_addition_next(c, to, &s); c = s.end)
-        spyi_addition_text_count(&t, &s);
-    t.block = 1;
-    if (!t.failed)
-        spyi_addition_text_block(&t, from, to, states, states + t.capacity, states + 2 * (size_t)t.capacity,
-                                 200);
-    bool clear = !t.failed && !t.unclear;
-    if (clear && t.add_count) spyi_addition_put_additions(o, &t, head, from, to);
-    clear = clear && !t.unclear;
-    free(t.adds);
-    free(states);
-    free(t.names);
-    return clear;
-}
-
-bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude) {
-    static const char name[] = "void " SPYI_ADDITION_BACKWARD;
-    spyi_addition_output o;
-    bool clear = true;
-    memset(&o, 0, sizeof o);
-    o.body = o.copied = *text + prelude;
-    for (const char *c = strstr(o.body, name); c && clear; c = strstr(c + 1, name)) {
-        const char *head = c, *open = strpbrk(c, "{;"), *close = open ? strstr(open, "\n}") : NULL;
-        while (head > o.body && head[-1] != '\n') head--;
-        if (!close || *open == ';') continue;
-        clear = spyi_addition_put_function(&o, head, open + 1, close);
-    }
-    if (clear && o.any) {
-        spyi_text_add_n(&o.text, o.copied, strlen(o.copied));
-        size_t more = strlen(spyi_text_str(&o.text)) + 1;
-        char *out = (char *)spyi_malloc(prelude + more);
-        if (out) {
-            memcpy(out, *text, prelude);
-            memcpy(out + prelude, spyi_text_str(&o.text), more);
-            free(*text);
-            *text = out;
-            *size = prelude + more;
-        }
-        clear = out != NULL;
-    }
-    spyi_text_free(&o.structs);
-    spyi_text_free(&o.text);
-    return clear;
-}
-
-// >>compiler/target_cuda_matrices.c -------------------------------------------------------------------------
-
-// Repairs, in CUDA text, the matrices that a kernel passes to a [CudaKernel] function. Slang passes a matrix
-// in a struct of its numbers. With row-major layouts (2026.14.1) it writes them row by row and reads them in
-// another order: a square matrix arrives transposed, and others with their numbers mixed up.
-//
-// The function that reads them is, for a float2x3,
-//   __device__ Matrix<float, 2, 3>  unpackStorage_0(_MatrixStorage_float2x3_0 * _S1)
-//   {
-//       return makeMatrix<float, 2, 3> (_S1->data_1[int(0)], _S1->data_1[int(3)], _S1->data_1[int(1)], ...);
-
-// Returns the position behind a type's name such as "_MatrixStorage_float2x3_0", or NULL if another name
-// stands at `c`. Names of storage with layouts for memory have a word before the last number.
-static const char *spyi_matrix_storage(const char *c) {
-    static const char begin[] = "_MatrixStorage_";
-    const char *end = c, *number;
-    if (strncmp(c, begin, sizeof begin - 1) != 0) return NULL;
-    while (spyi_is_word(*end)) end++;
-    for (number = end; number > c && number[-1] >= '0' && number[-1] <= '9';) number--;
-    bool good = number < end && number - c > (ptrdiff_t)sizeof begin + 3 && number[-1] == '_' &&
-                number[-2] >= '1' && number[-2] <= '4' && number[-3] == 'x';
-    return good ? end : NULL;
-}
-
-// Writes the arguments "P[int(a)], P[int(b)], ..." again in the order of their numbers, which are 0 to n - 1.
-// Leaves other arguments as they are. The text keeps its size.
-static void spyi_matrix_order(char *c, const char *end) {
-    enum { SPYI_MATRIX_MOST = 16 };
-    static const char index[] = "[int(";
-    char *out = c, *open = strstr(c, index);
-    spyi_text prefix = { NULL, 0, 0 };
-    uint32_t seen = 0, count = 0;
-    if (!open || open >= end) return;
-    spyi_text_add_n(&prefix, c, (size_t)(open - c) + sizeof index - 1);
-    bool good = spyi_text_str(&prefix)[0] != 0;
-    while (good && c < end) {
-        unsigned long number = SPYI_MATRIX_MOST;
-        good = strncmp(c, spyi_text_str(&prefix), prefix.size) == 0;
-        if (good) number = strtoul(c + prefix.size, &c, 10);
-        good = good && number < SPYI_MATRIX_MOST && !(seen & 1u << number) && strncmp(c, ")]", 2) == 0;
-        if (!good) break;
-        seen |= 1u << number;
-        count++;
-        c += 2;
-        if (c < end && (good = strncmp(c, ", ", 2) == 0)) c += 2;
-    }
-    if (good && seen == (1u << count) - 1) {
-        const char after = *end; // snprintf() writes a NUL there
-        for (uint32_t i = 0; i < count; i++)
-            out += snprintf(out, (size_t)(end - out) + 1, "%s%s%u)]", i ? ", " : "", spyi_text_str(&prefix),
-                            (unsigned)i);
-        *out = after;
-    }
-    spyi_text_free(&prefix);
-}
-
-void spyi_code_order_matrices_text(char *body) {
-    static const char name[] = " unpackStorage_", make[] = "return makeMatrix<";
-    for (char *c = strstr(body, name); c; c = strstr(c + 1, name)) {
-        const char *type = c + sizeof name - 1;
-        while (*type >= '0' && *type <= '9') type++;
-        type = *type == '(' ? spyi_matrix_storage(type + 1) : NULL;
-        if (!type || strncmp(type, " * ", 3) != 0) continue;
-        const char *close = strstr(type, "\n}");
-        char *first = close ? strstr(c, make) : NULL;
-        char *open = first && first < close ? strstr(first, "> (") : NULL;
-        const char *end = open ? strstr(open, ");\n") : NULL;
-        if (end && end < close) spyi_matrix_order(open + 3, end);
-    }
-}
-
 // >>compiler/target_cuda.c ----------------------------------------------------------------------------------
 
 // CUDA's table of functions (spyi_code_target), and the effect of compile options on CUDA code.
@@ -41250,13 +41198,11 @@ static size_t spyi_code_prelude(const spyi_code *code) {
     return size;
 }
 
-static void spyi_cuda_mend(spyi_code *code, spyi_code_faults *faults) {
+static void spyi_cuda_mend_code(const spyi_compiler *compiler, spyi_code *code, spyi_code_faults *faults) {
     char *text = (char *)code->data;
     code->prelude_size = spyi_code_prelude(code);
     text[code->size++] = 0;
-    spyi_code_order_matrices_text(text + code->prelude_size);
-    faults->saved = !spyi_code_order_saved_text(text + code->prelude_size);
-    faults->additions = !spyi_code_add_elements_text(&text, &code->size, code->prelude_size);
+    if (compiler->mend_text) compiler->mend_text(&text, &code->size, code->prelude_size, faults);
     code->data = text;
 }
 
@@ -41273,7 +41219,7 @@ SPYI_FN const spyi_code_target *spyi_code_cuda(void) {
                                             spyi_cuda_optimizes,
                                             NULL, // has_derivative: not called, as optimizes is always false
                                             spyi_cuda_prepare_code,
-                                            spyi_cuda_mend,
+                                            spyi_cuda_mend_code,
                                             spyi_cuda_place_code,
                                             spyi_sl_cuda_size,
                                             spyi_sl_has_unsized,
@@ -41322,7 +41268,7 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
 // Repairs the code, and logs a warning for each fault that cannot be repaired.
 static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
     spyi_code_faults faults = { false, false };
-    unit->compiler->target->mend(code, &faults);
+    unit->compiler->target->mend(unit->compiler, code, &faults);
     code->warned = faults.additions || faults.saved;
     if (faults.additions)
         spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,
@@ -41900,6 +41846,7 @@ SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void 
                              size_t key_size) {
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
+        device->listener->collect(device);
         if (!spyi_is_under_way(device, work, key, key_size)) return;
         spyi_await_outside(device, module, seen);
     }
@@ -41961,6 +41908,7 @@ SPYI_FN spyi_compiler *spyi_compiler_for(spy_device *device, const spy_device_de
     compiler.include_paths = desc->include_paths;
     compiler.include_path_count = desc->include_path_count;
     compiler.target = device->base->limits.profile.target;
+    compiler.mend_text = device->backend->mend;
     compiler.print = desc->enable_print;
     compiler.bounds_record = bounds_record;
     compiler.files = desc->files;
@@ -43616,10 +43564,6 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
 // Returns the kind of the gradient that a function itself adds to, for a value of this kind: a whole tensor.
 SPYI_FN const spyi_value_kind *spyi_kind_of_inside(const spyi_value_kind *kind);
-// Returns the kind that a recipe means by this name, traits and field_op. NULL means that there is none, or
-// that it is a custom argument's own kind, which is in spyi_value.custom.
-SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
-SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
 // Returns the end of a message that says what a parameter of `type` takes, or NULL when no kind is chosen by
 // this type. `rules` may be NULL when the text does not matter.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);
@@ -43745,6 +43689,7 @@ SPYI_FN spy_dtype spyi_kind_scalar(const spyi_leaf *leaf);
 // Returns how many tensors the field of a tensor that is passed whole holds: 1 for the tensor, and one for
 // each gradient behind it (whole_fill.c).
 SPYI_FN uint32_t spyi_whole_parts(const spyi_leaf *leaf);
+SPYI_FN void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out);
 // The functions stop_adding, addresses and pack of spyi_kind_run.
 SPYI_FN void spyi_whole_stop_adding(const spyi_leaf *leaf, void *field);
 SPYI_FN uint32_t spyi_whole_addresses(const spyi_leaf *leaf, uint32_t offsets[SPYI_MOST_ADDRESSES]);
@@ -44125,7 +44070,7 @@ static spy_status spyi_readback_make(const spyi_leaf *leaf, const spyi_value *va
         spy_dtype to = spyi_kind_scalar(leaf);
         const spy_result *result = value->arg->value.result;
         if (!spyi_convert_scalars(host, to, result->data, result->dtype,
-                                  leaf->type->host_size / spyi_scalar_size(to)))
+                                  leaf->type->host_size / spy_dtype_size_bytes(to)))
             return spyi_does_not_fit(leaf, value, error);
         spyi_type_to_device(leaf->type, made->place, host, 1);
     } else {
@@ -44185,7 +44130,7 @@ static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_l
     bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
                    scalar->kind == SPYI_TYPE_MATRIX;
     count *= numbers ? (size_t)scalar->rows * scalar->columns : 0;
-    if (!count || count * spyi_scalar_size(value->type->scalar) != value->size) {
+    if (!count || count * spy_dtype_size_bytes(value->type->scalar) != value->size) {
         spyi_text_add(&fitting->hint, "; its value needs as many scalars as the parameter has");
         return false;
     }
@@ -44345,7 +44290,7 @@ static spy_status spyi_upload_make(const spyi_leaf *leaf, const spyi_value *valu
     spy_dtype to = spyi_kind_scalar(leaf), from = value->type->scalar;
     void *converted = NULL;
     if (leaf->in && to != from) {
-        converted = spyi_malloc((size_t)count * spyi_scalar_size(to) + 1);
+        converted = spyi_malloc((size_t)count * spy_dtype_size_bytes(to) + 1);
         if (!converted) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
@@ -44427,7 +44372,7 @@ SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
         spyi_type_to_device(leaf->type, out, arg->value.data, 1);
         return true;
     }
-    void *host = spyi_malloc(count * spyi_scalar_size(scalar->scalar) + 1);
+    void *host = spyi_malloc(count * spy_dtype_size_bytes(scalar->scalar) + 1);
     bool good = host && spyi_convert_scalars(host, scalar->scalar, arg->value.data, from, count);
     if (good) spyi_type_to_device(leaf->type, out, host, 1);
     free(host);
@@ -46216,7 +46161,7 @@ static bool spyi_whole_bind(spyi_fitting *fitting, const spyi_value *value, spyi
     return good;
 }
 
-static void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
+SPYI_FN void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
     if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
     else spyi_text_add(out, "%s", leaf->kind_type);
 }
@@ -46317,11 +46262,6 @@ static bool spyi_weights_bind(spyi_fitting *fitting, const spyi_value *value, sp
     return true;
 }
 
-static void spyi_weights_field(const spyi_leaf *leaf, spyi_text *out) {
-    if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
-    else spyi_text_add(out, "%s", leaf->kind_type);
-}
-
 static void spyi_weights_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_text_add(out, leaf->batch_rank ? "%s.tensor.row(" : "%s", at->field);
     for (uint32_t d = 0; d < leaf->batch_rank; d++)
@@ -46397,7 +46337,7 @@ static uint32_t spyi_weights_addresses(const spyi_leaf *leaf, uint32_t offsets[S
 }
 
 static const spyi_kind_build spyi_weights_build = {
-    spyi_weights_bind, NULL, spyi_weights_field, spyi_weights_load, spyi_weights_takes, NULL, NULL, NULL
+    spyi_weights_bind, NULL, spyi_whole_field, spyi_weights_load, spyi_weights_takes, NULL, NULL, NULL
 };
 static const spyi_kind_run spyi_weights_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_EXACT,
                                                 SPYI_FIELD_KIND,
@@ -46629,7 +46569,25 @@ SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rul
     return takes;
 }
 
-// >>kinds by name. Several kinds may share a name; their traits and field_op tell them apart.
+// >>kinds/known.h -------------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
+
+// Kinds by name, for recipes (plan/recipe.h). Several kinds may share a name; their traits and field_op tell them
+// apart.
+
+// Returns the kind with this name, traits and field_op. NULL means that there is none, or that it is a custom
+// argument's own kind, which is in spyi_value.custom.
+SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
+SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
+
+#endif // SPYI_TEST_PARTS
+
+// >>kinds/known.c -------------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
+
+// The list of the kinds that recipes may name.
 
 SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op) {
     return strcmp(kind->name, name) == 0 && kind->run->traits == traits && kind->run->field_op == field_op;
@@ -46648,6 +46606,8 @@ SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits
         if (spyi_kind_is(known[i](), name, traits, field_op)) return known[i]();
     return NULL;
 }
+
+#endif // SPYI_TEST_PARTS
 
 // >>kinds/system.c ------------------------------------------------------------------------------------------
 
@@ -46941,19 +46901,24 @@ SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
 // network.
 typedef struct spyi_batch {
     uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
-                                       // rows of outputs
-    bool wgmma;                        // the engine is wgmma; otherwise mma.sync
-    uint32_t threads, shared_bytes;    // threads and shared memory of a group
-    uint32_t rows;                     // the rows that a group takes at a time
-    uint32_t resident;                 // groups that one multiprocessor runs at the same time
-    uint32_t shape, options;           // arguments of spyi_mlp_forward()
+        // rows of outputs, which in a backward call are the gradients of outputs
+    int32_t inputs_gradient;        // the number of the leaf of the inputs' gradients; -1 if there is none
+    bool one_gradient;              // the gradients of outputs are one row in the kernel's block
+    bool wgmma;                     // the engine is wgmma; otherwise mma.sync
+    uint32_t threads, shared_bytes; // threads and shared memory of a group
+    uint32_t rows;                  // the rows that a group takes at a time
+    uint32_t resident;              // groups that one multiprocessor runs at the same time
+    uint32_t shape, options;        // arguments of spyi_mlp_forward() or spyi_mlp_gradient()
+    // Backward calls have a second dispatch, which adds partial sums to the gradients of the parameters. A group
+    // of the first leaves `sums` of them, in `sums_bytes` bytes.
+    uint32_t sums, sums_bytes, add_options; // add_options: an argument of spyi_mlp_add_gradient()
 } spyi_batch;
 
 // How a call with networks of `import mlp;` runs.
 typedef enum spyi_batch_way {
     SPYI_BATCH_NONE,
     SPYI_BATCH_ENGINE, // the batch engine runs the call: spyi_bound.is_batch
-    SPYI_BATCH_ROOMS   // groups go through all elements in turn and sum gradients in shared memory: spyi_rooms_of()
+    SPYI_BATCH_ROOMS // groups go through all elements in turn and sum gradients in shared memory: spyi_rooms_of()
 } spyi_batch_way;
 
 // Networks whose gradients the groups of a backward call sum in their shared memory (slang/mlp_matrix.slang: rooms).
@@ -46963,7 +46928,7 @@ typedef struct spyi_rooms {
     uint32_t words;    // of a group's shared memory
     uint32_t resident; // groups of a multiprocessor
     struct {
-        uint32_t leaf; // the network's parameters
+        uint32_t leaf;  // the network's parameters
         uint32_t first; // the room's first word
         const spyi_type *network;
     } items[SPYI_MOST_ROOMS];
@@ -49817,10 +49782,59 @@ SPYI_FN bool spyi_rooms_of(const spyi_bound *b, const spyi_limits *limits, spyi_
 
 // >>calls that are nothing but a network
 
+// Sets the numbers by which the engine's templates know the network and the kernel.
+static void spyi_batch_options(const spyi_mlp *m, bool half_inputs, spyi_batch *batch) {
+    uint32_t flags = (m->bias ? 2u : 0u) | (half_inputs ? 16u : 4u);
+    batch->shape =
+        (uint32_t)m->width | (uint32_t)m->depth << 8 | (uint32_t)m->inputs << 12 | (uint32_t)m->outputs << 20;
+    batch->options =
+        (uint32_t)m->activation | flags << 6 | (batch->wgmma ? 1u << 11 : 0u) | batch->threads / 32 << 12;
+}
+
+// Fills the members of *batch for the engine's training kernel, by its options so far; or appends why there is none for the network.
+static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_bytes, spyi_batch *batch,
+                              spyi_text *why) {
+    uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth, bias = m->bias,
+             warps = width == 32 ? 12 : 8,
+             staged =
+                 ((2 * depth * width + 32) * width + bias * (depth * width + 8) * 4 + 1023) / 1024 * 1024;
+    if (width > 64) {
+        spyi_text_add(why, "the batch engine has backward calls of widths 32 and 64");
+        return false;
+    }
+    if (depth > 4) { // the sums of all weights are in registers
+        spyi_text_add(why, "the batch engine has backward calls of up to 4 hidden layers");
+        return false;
+    }
+    batch->wgmma = sm90 && width == 64;
+    batch->shared_bytes = staged + 2 * ((depth + 3) * 8192 + 2048) + 1024 * bias;
+    uint32_t team = width == 64 ? 4 : 1; // warps that share a tile; a tile has 32 rows for each of them
+    while (!batch->wgmma) {
+        batch->shared_bytes =
+            staged + warps / team * ((depth + 2) * 64 * team * width + 512 * team + (team > 1 ? 128 : 0));
+        if (batch->shared_bytes <= max_shared_bytes || warps == 4) break;
+        warps -= 4;
+    }
+    if (batch->shared_bytes > max_shared_bytes) {
+        spyi_text_add(why,
+                      "the batch engine's backward call needs %u bytes of shared memory, the device has %u",
+                      batch->shared_bytes, max_shared_bytes);
+        return false;
+    }
+    batch->threads = warps * 32;
+    batch->rows = warps * (batch->wgmma ? 16 : 32);
+    batch->resident = 1;
+    // The constants PLOSS and PART of mlp_batch_engine.slang.
+    batch->sums = depth * width * width + 8 * width + bias * (depth * width + 8);
+    batch->sums_bytes = (batch->sums + 4) / 4 * 16;
+    return true;
+}
+
 // Fills *batch; or appends why the batch engine does not take the network.
-static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint32_t max_shared_bytes,
-                            bool half_inputs, spyi_batch *batch, spyi_text *why) {
-    bool wgmma = profile->arch == 90;
+static bool spyi_batch_fits(const spyi_mlp *m, const spyi_limits *limits, bool half_inputs, bool backward,
+                            spyi_batch *batch, spyi_text *why) {
+    bool wgmma = limits->profile.arch == 90 && !limits->any_arch;
+    uint32_t max_shared_bytes = limits->info.max_shared_bytes;
     uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth,
              at = width == 32   ? 0
                   : width == 64 ? 1
@@ -49838,6 +49852,12 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
         spyi_text_add(why, "the batch engine has other activations, and none for outputs");
     if (why->size) return false;
     memset(batch, 0, sizeof *batch);
+    batch->inputs_gradient = -1;
+    if (backward) {
+        if (!spyi_batch_trains(m, wgmma, max_shared_bytes, batch, why)) return false;
+        spyi_batch_options(m, half_inputs, batch);
+        return true;
+    }
     batch->shared_bytes =
         // the constant F of mlp_batch.slang
         (2 * depth * width + 32) * width + (m->bias ? (depth * width + 8) * 4 : 0);
@@ -49846,15 +49866,42 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
                       batch->shared_bytes, max_shared_bytes);
         return false;
     }
-    uint32_t many = warps[wgmma][at], flags = (m->bias ? 2u : 0u) | (half_inputs ? 16u : 4u);
+    uint32_t many = warps[wgmma][at];
     if (many == 20 && (!half_inputs || m->inputs != m->width)) many = 16;
     batch->wgmma = wgmma;
     batch->threads = many * 32;
     batch->rows = many * (wgmma ? 16 : 32);
     batch->resident = resident[wgmma][at];
-    batch->shape = width | depth << 8 | (uint32_t)m->inputs << 12 | (uint32_t)m->outputs << 20;
-    batch->options = (uint32_t)m->activation | flags << 6 | (wgmma ? 1u << 11 : 0u) | many << 12;
+    spyi_batch_options(m, half_inputs, batch);
     return true;
+}
+
+static bool spyi_is_half(const spyi_leaf *leaf) {
+    const spyi_type *type = leaf->element;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return type->scalar == SPY_DTYPE_FLOAT16;
+}
+
+// Fills the members of *batch that the gradients of a backward call decide.
+static void spyi_batch_gradients(const spyi_bound *b, const spyi_leaf *x, spyi_batch *batch) {
+    enum {
+        GIVEN = 5 << 3,
+        ONE = 6 << 3,
+        OF_INPUTS = 8 << 6,
+        ADDS = 6 << 18,
+        GRADIENT = 5 << 18,
+        HALF_GIVEN = 1 << 22,
+        HALF_INPUTS = 1 << 23
+    };
+    batch->outputs = b->leaves[b->nodes[2].leaf].grads[SPYI_GRAD_IN];
+    const spyi_leaf *dy = &b->leaves[batch->outputs];
+    batch->one_gradient = !spyi_leaf_in_memory(dy);
+    batch->add_options = batch->options | GIVEN | ADDS;
+    batch->options |= (uint32_t)GRADIENT | (batch->one_gradient ? ONE : GIVEN);
+    if (!batch->one_gradient && spyi_is_half(dy)) batch->options |= HALF_GIVEN;
+    if (!x->grads[SPYI_GRAD_OUT]) return;
+    batch->inputs_gradient = (int32_t)x->grads[SPYI_GRAD_OUT];
+    batch->options |= OF_INPUTS | (spyi_is_half(&b->leaves[batch->inputs_gradient]) ? HALF_INPUTS : 0);
 }
 
 SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_batch *batch,
@@ -49868,10 +49915,11 @@ SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_
     if (!network || !rows || !spyi_read_mlp(network->type, &m)) return false;
     const spyi_leaf *x = &b->leaves[rows->leaf];
     bool half = x->element->kind == SPYI_TYPE_SCALAR && x->element->scalar == SPY_DTYPE_FLOAT16;
-    if (!spyi_batch_fits(&m, &limits->profile, limits->info.max_shared_bytes, half, batch, why)) return false;
+    if (!spyi_batch_fits(&m, limits, half, b->mode != 0, batch, why)) return false;
     batch->network = (uint32_t)spyi_weights_of(b, network);
     batch->inputs = (uint32_t)rows->leaf;
     batch->outputs = (uint32_t)b->nodes[2].leaf;
+    if (b->mode) spyi_batch_gradients(b, x, batch);
     return true;
 }
 
@@ -49888,20 +49936,52 @@ static bool spyi_is_batch_row(const spyi_bound *b, int32_t leaf, bool halves) {
            (l->element->scalar == SPY_DTYPE_FLOAT32 || (halves && l->element->scalar == SPY_DTYPE_FLOAT16));
 }
 
+// Returns whether a gradient of rows is one array for each element, in memory as floats or halves.
+static bool spyi_is_batch_gradient(const spyi_bound *b, uint32_t leaf) {
+    const spyi_leaf *l = &b->leaves[leaf];
+    if (!spyi_leaf_in_memory(l) || l->type->kind != SPYI_TYPE_ARRAY || l->consumed > 1 ||
+        l->batch_rank != 1 || !l->in)
+        return false;
+    const spyi_type *scalar = l->type->element;
+    return scalar->kind == SPYI_TYPE_SCALAR &&
+           (scalar->scalar == SPY_DTYPE_FLOAT32 || scalar->scalar == SPY_DTYPE_FLOAT16) &&
+           l->element == (l->consumed ? scalar : l->type);
+}
+
+// Returns whether the engine takes the gradients of a backward call: those of the outputs are rows or one row for all, and the weights have
+// one.
+static bool spyi_is_batch_backward(const spyi_bound *b, const spyi_leaf *x, const spyi_leaf *result,
+                                   uint32_t weights) {
+    bool adds = false;
+    if (b->mode != SPY_CALL_MODE_BACKWARD || b->options.deterministic || b->combine ||
+        !result->grads[SPYI_GRAD_IN])
+        return false;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        adds = adds || (b->leaves[i].role == SPYI_ROLE_INSIDE && b->leaves[i].value_leaf == weights &&
+                        b->leaves[i].writes);
+    const spyi_leaf *dy = &b->leaves[result->grads[SPYI_GRAD_IN]];
+    bool one =
+        !spyi_leaf_in_memory(dy) && (dy->traits & SPYI_TRAIT_VALUE) && dy->type == result->differential;
+    return adds && (one || spyi_is_batch_gradient(b, result->grads[SPYI_GRAD_IN])) &&
+           (!x->grads[SPYI_GRAD_OUT] || spyi_is_batch_gradient(b, x->grads[SPYI_GRAD_OUT]));
+}
+
 // Returns whether the call is nothing but a network of one dimension of rows.
 static bool spyi_is_batch(spy_function *function, const spyi_bound *b) {
     spyi_mlp m;
     int which = -1;
-    if (b->mode || b->dispatch || b->shader || b->rank != 1 || b->options.threads[0] ||
-        b->options.group.rank || b->options.shared_bytes || !b->has_result || b->param_count != 2)
+    if (b->dispatch || b->shader || b->rank != 1 || b->options.threads[0] || b->options.group.rank ||
+        b->options.shared_bytes || !b->has_result || b->param_count != 2)
         return false;
     for (int i = 0; i < 2; i++)
         if (spyi_read_mlp(b->nodes[i].type, &m)) which = i;
     int32_t weights = which < 0 ? -1 : spyi_weights_of(b, &b->nodes[which]);
     if (weights < 0 || b->leaves[weights].batch_rank) return false;
-    return spyi_is_batch_row(b, b->nodes[1 - which].leaf, true) &&
-           spyi_is_batch_row(b, b->nodes[2].leaf, false) &&
-           spyi_unit_is_network(function->module->unit, function->name);
+    if (!spyi_is_batch_row(b, b->nodes[1 - which].leaf, true) || b->nodes[2].leaf < 0) return false;
+    return (b->mode ? spyi_is_batch_backward(b, &b->leaves[b->nodes[1 - which].leaf],
+                                             &b->leaves[b->nodes[2].leaf], (uint32_t)weights)
+                    : spyi_is_batch_row(b, b->nodes[2].leaf, false)) &&
+           spyi_unit_is_network(function->module->unit, function->name, b->mode != 0);
 }
 
 SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
@@ -49930,8 +50010,8 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     if (to->batch == SPYI_BATCH_ENGINE) {
         spyi_batch batch;
         spyi_batch_of(b, to->limits, &batch, &why);
-        spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float",
-                      batch.wgmma ? "wgmma" : "mma.sync");
+        spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float%s",
+                      batch.wgmma ? "wgmma" : "mma.sync", b->mode ? ", in the same order in each run" : "");
     } else if (!spyi_mlp_fits(m, &to->limits->profile, &why)) {
         spyi_text_add(out, "plain loops: %s", spyi_text_str(&why));
     } else if (to->single) {
@@ -50474,6 +50554,9 @@ typedef struct spyi_emitted {
     bool prints;           // the block has the address of the device's print buffer
 } spyi_emitted;
 
+// The threads of a group that adds partial sums to the gradients of a network; a group takes 32 sums.
+#define SPYI_BATCH_ADDERS 256u
+
 #define SPYI_KERNEL_ENTRY "spyi_kernel"
 
 // Writes the kernel of a bound call for devices of `profile`.
@@ -50878,7 +50961,7 @@ SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) 
 
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
     return s->rules->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
-           spyi_scalar_size(type->scalar) == 8;
+           spy_dtype_size_bytes(type->scalar) == 8;
 }
 
 SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t i) {
@@ -53467,25 +53550,55 @@ SPYI_FN void spyi_batch_size(spyi_emit_state *s) {
     spyi_text why = { NULL, 0, 0 };
     spyi_batch batch;
     if (spyi_batch_of(s->bound, s->limits, &batch, &why)) {
-        s->out->group_size = batch.threads;
-        s->out->shared_bytes = batch.shared_bytes;
+        s->out->group_size = s->key->finishes ? SPYI_BATCH_ADDERS : batch.threads;
+        s->out->shared_bytes = s->key->finishes ? SPYI_BATCH_ADDERS / 32 * 33 * 4 : batch.shared_bytes;
     }
     spyi_text_free(&why);
 }
 
 static const char *spyi_batch_name(const spyi_emit_state *s) {
-    (void)s;
-    return "a network";
+    return s->key->finishes ? "sums of a network's gradients"
+           : s->bound->mode ? "a network's gradients"
+                            : "a network";
 }
 
 static void spyi_batch_fields(spyi_emit_state *s) {
-    spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
+    spyi_text why = { NULL, 0, 0 };
+    spyi_batch batch;
+    if (s->bound->mode && spyi_batch_of(s->bound, s->limits, &batch, &why))
+        spyi_add_field(s, SPYI_PACK_SUMS, 0, batch.network, 8, 8, "float* _sums");
+    spyi_text_free(&why);
+    if (s->key->finishes) spyi_add_field(s, SPYI_PACK_TEAM, 2, 0, 4, 4, "uint _parts");
+    else spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
+}
+
+// Writes the statement of a backward call: the first dispatch leaves partial sums, and the second adds them.
+static void spyi_batch_backward(spyi_emit_state *s, const spyi_batch *batch) {
+    const char *network = s->names[batch->network];
+    if (s->key->finishes) {
+        spyi_text_add(
+            &s->body,
+            "    // Adds what the groups of the dispatch before have left.\n"
+            "    spyi_mlp_add_gradient<%u, %u>(spyi_block._sums, spyi_block.%s._grad, spyi_block._parts);\n",
+            batch->shape, batch->add_options, network);
+        return;
+    }
+    spyi_text_add(
+        &s->body,
+        "    // The groups of the batch engine take all tiles of rows in turn, and leave sums of gradients.\n"
+        "    spyi_mlp_gradient%s<%u, %u>(spyi_block.%s._data, spyi_block.%s, spyi_block.%s, "
+        "spyi_block._sums, "
+        "spyi_block.%s, spyi_block._count);\n",
+        batch->one_gradient ? "_one" : "", batch->shape, batch->options, network, s->names[batch->inputs],
+        s->names[batch->outputs], batch->inputs_gradient < 0 ? "_sums" : s->names[batch->inputs_gradient]);
 }
 
 static void spyi_batch_body(spyi_emit_state *s) {
     spyi_text why = { NULL, 0, 0 };
     spyi_batch batch;
-    if (spyi_batch_of(s->bound, s->limits, &batch, &why))
+    bool fits = spyi_batch_of(s->bound, s->limits, &batch, &why);
+    if (fits && s->bound->mode) spyi_batch_backward(s, &batch);
+    else if (fits)
         spyi_text_add(&s->body,
                       "    // The groups of the batch engine take all tiles of rows in turn.\n"
                       "    spyi_mlp_forward<%u, %u>(spyi_block.%s._data, spyi_block.%s, spyi_block.%s, "
@@ -53637,7 +53750,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     bool textures = spyi_names_textures(s->bound, &samplers) || s->bound->notes_textures;
     if (textures) spyi_text_add(&out->text, "import slangpy_texture;\n\n");
     if (s->bound->notes_textures) spyi_text_add(&out->text, "import slangpy_texture_plain;\n\n");
-    // This constant, which slangpy_atomic.slang reads, says that the device has atomic additions of floats.
+    // This constant, which slangpy_add.slang reads, says that the device has atomic additions of floats.
     if ((s->bound->names_library || textures) && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (samplers > 1 && s->rules->by_address)
@@ -53921,6 +54034,10 @@ typedef struct spyi_launch {
     // NULL.
     spyi_variant *repeatable;
     bool several;      // the call ran further variants, too; `again` has them
+    // The second dispatch of a backward call of the batch engine, for calls that repeat the launch: its variant and number of
+    // groups. NULL in other calls.
+    spyi_variant *adds;
+    uint32_t add_groups;
     spyi_graph *graph; // the dispatches that calls repeat; NULL means that there are none
     // The way in which a call's arguments repeat the launch, in one block of memory; NULL means that it is
     // not learnt yet.
@@ -53934,7 +54051,7 @@ typedef struct spyi_launch {
 
 // >>variants: one compiled kernel each
 
-// A copy, in host memory, of the data from which a kernel was loaded; kept when device->keep_programs is set.
+// A copy, in host memory, of the data from which a kernel was loaded; kept when device->sign_call is set.
 typedef struct spyi_program {
     char *label, *entry;
     spyi_text code; // the blob that compile made
@@ -54085,9 +54202,6 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 // out of memory; the blob is then freed.
 SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text *blob,
                                         const spyi_literals *literals);
-// Loads a kernel from a kept program, without compiling.
-SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
-                                     spyi_text *error);
 SPYI_FN void spyi_program_free(spyi_program *program); // `program` may be NULL
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
@@ -54109,12 +54223,6 @@ SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key)
 SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *bound, spyi_variant *variant);
 // Makes room for `more` uses of textures with handles behind the others. Returns false when out of memory.
 SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more);
-
-// Visits each address among the parameters of the variant's dispatches (addresses.c). An address is given by
-// its byte offset in the block, or in the uniform buffers' bytes, one buffer behind the other. It may be 0, a
-// number that the caller gave, or lie in memory that the dispatch uses.
-SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
-                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
 
 // Rewrites the error when a kernel does not compile for a known cause in the user's code, and returns true;
 // otherwise returns false (diagnose.c).
@@ -54180,18 +54288,6 @@ SPYI_FN bool spyi_is_packed(const spy_device *device);
 SPYI_FN bool spyi_is_recording(const spy_device *device);
 // Writes the pack of a device that environment variable SLANGPY_RECORD_PACK has made record, and logs a failure.
 SPYI_FN void spyi_pack_save_at_end(spy_device *device);
-
-// >>plan/recipe_sign.h --------------------------------------------------------------------------------------
-
-// The signature of a call, by which a recipe (plan/recipe.h) is found and checked.
-
-// Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
-// of what kernels expect.
-#define SPYI_RECIPE_VERSION 8u
-
-// Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
-// is the same in every process.
-SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_values *values);
 
 // >>plan/pack_leaf.c ----------------------------------------------------------------------------------------
 
@@ -54586,41 +54682,6 @@ SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more) {
     variant->uses = uses;
     variant->use_capacity = own + 2 * more;
     return true;
-}
-
-// >>plan/addresses.c ----------------------------------------------------------------------------------------
-
-// Finds where the parameters of a dispatch have addresses. Only pack operations write addresses, so that
-// recorded work can be moved to other memory.
-
-typedef struct spyi_address_walk {
-    bool in_uniforms;
-    void (*visit)(void *user, bool in_uniforms, uint32_t offset);
-    void *user;
-} spyi_address_walk;
-
-static void spyi_walk_addresses(const spyi_address_walk *w, const spyi_pack *packs, uint32_t count,
-                                const spyi_leaf *leaves) {
-    uint32_t offsets[SPYI_MOST_ADDRESSES] = { 0, 0, 0 };
-    for (uint32_t i = 0; i < count; i++) {
-        const spyi_pack *pack = &packs[i];
-        uint32_t (*addresses)(const spyi_leaf *, uint32_t *) =
-            pack->op == SPYI_PACK_KIND ? leaves[pack->leaf].kind->run->addresses : NULL;
-        bool one = pack->op == SPYI_PACK_ADDRESS || pack->op == SPYI_PACK_SUMS || pack->op == SPYI_PACK_PRINT;
-        uint32_t found = one ? 1 : addresses ? addresses(&leaves[pack->leaf], offsets) : 0;
-        for (uint32_t k = 0; k < found; k++)
-            w->visit(w->user, w->in_uniforms, pack->offset + (one ? 0 : offsets[k]));
-    }
-}
-
-SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
-                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset),
-                                    void *user) {
-    const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
-    spyi_address_walk walk = { false, visit, user };
-    spyi_walk_addresses(&walk, variant->emitted.packs, variant->emitted.pack_count, plan->bound.leaves);
-    walk.in_uniforms = true;
-    spyi_walk_addresses(&walk, bound_inputs->packs, bound_inputs->pack_count, bound_inputs->leaves);
 }
 
 SPYI_COLD_END
@@ -55274,7 +55335,8 @@ SPYI_FN spyi_plan *spyi_plan_new(spy_function *function, const spyi_values *valu
     plan->generation = function->module->generation;
     plan->references = 1;
     plan->value_count = values->count;
-    if (function->object.device->keep_programs) plan->signature = spyi_recipe_signature(function, values);
+    if (function->object.device->sign_call)
+        plan->signature = function->object.device->sign_call(function, values);
     return plan;
 }
 
@@ -55649,25 +55711,6 @@ SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text 
     return p;
 }
 
-SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
-                                     spyi_text *error) {
-    spyi_text step = { NULL, 0, 0 };
-    spyi_kernel_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.label = program->label;
-    desc.code = program->code.data;
-    desc.code_size = program->code.size;
-    desc.entry = program->entry;
-    desc.iface = program->iface;
-    spyi_text_add(&step, "load %s", program->label);
-    spyi_step(&device->ctx, spyi_text_str(&step), false);
-    spy_status status = spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), kernel, NULL, error);
-    spyi_step(&device->ctx, spyi_text_str(&step), true);
-    spyi_text_free(&step);
-    if (status == SPY_OK) spyi_print_learn(device, &program->literals);
-    return status;
-}
-
 SPYI_FN void spyi_program_free(spyi_program *program) {
     if (!program) return;
     free(program->label);
@@ -55742,6 +55785,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_conformances conformances;
+        // A process that has opened libslang finds not all in its cache, and so will need the driver's compiler.
+        if (spyi_compiler_loads(device->compiler)) spyi_builds_open_compiler(device);
         conformances.items = plan->bound.options.conformances;
         conformances.count = plan->bound.options.conformance_count;
         if (plan->bound.shader)
@@ -55852,7 +55897,8 @@ static bool spyi_plan_lacks(const spyi_plan *plan, uint64_t hash) {
 SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key *key) {
     if (SPYI_LIKELY(!plan->absent_count && !plan->plain_of && !plan->plain_sums)) return false;
     uint64_t hash = spyi_variant_key_hash(key);
-    return hash == plan->plain_of || (plan->plain_sums && key->team) || spyi_plan_lacks(plan, hash);
+    return hash == plan->plain_of || (plan->plain_sums && (key->team || key->batch == SPYI_BATCH_ENGINE)) ||
+           spyi_plan_lacks(plan, hash);
 }
 
 SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key) {
@@ -55930,7 +55976,25 @@ SPYI_FN spy_status spyi_variant_get(spyi_plan *plan, const spyi_values *values, 
     return status;
 }
 
+// >>plan/recipe_sign.h --------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
+
+// The signature of a call, by which a recipe (plan/recipe.h) is found and checked.
+
+// Raise this number with every change of the written fields, of the meaning of a pack operation or trait, or
+// of what kernels expect.
+#define SPYI_RECIPE_VERSION 8u
+
+// Returns a hash of the call's function and described values, without the sizes that types are chosen by. It
+// is the same in every process.
+SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_values *values);
+
+#endif // SPYI_TEST_PARTS
+
 // >>plan/recipe_sign.c --------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
 
 // The signature by which a recipe is found and checked: a hash of the call that is the same in every process.
 // A plan's key cannot serve, as its numbers of types and functions and its table addresses change from
@@ -56008,6 +56072,8 @@ SPYI_FN uint64_t spyi_recipe_signature(const spy_function *function, const spyi_
     return hash ? hash : 1;
 }
 
+#endif // SPYI_TEST_PARTS
+
 // >>plan/recipe.h -------------------------------------------------------------------------------------------
 
 #if defined(SPYI_TEST_PARTS)
@@ -56026,6 +56092,51 @@ SPYI_FN spy_status spyi_recipe_write(const spyi_plan *plan, spyi_text *bytes, sp
 // profile, call or struct layout, are refused, and `error` says why.
 SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *values, const void *bytes,
                                     size_t size, spyi_plan **plan, spyi_text *error);
+
+// Visits each address among the parameters of the variant's dispatches (addresses.c). An address is given by
+// its byte offset in the block, or in the uniform buffers' bytes, one buffer behind the other. It may be 0, a
+// number that the caller gave, or lie in memory that the dispatch uses.
+SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
+                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
+
+#endif // SPYI_TEST_PARTS
+
+// >>plan/addresses.c ----------------------------------------------------------------------------------------
+
+#if defined(SPYI_TEST_PARTS)
+
+// Finds where the parameters of a dispatch have addresses. Only pack operations write addresses, so that
+// recorded work can be moved to other memory.
+
+typedef struct spyi_address_walk {
+    bool in_uniforms;
+    void (*visit)(void *user, bool in_uniforms, uint32_t offset);
+    void *user;
+} spyi_address_walk;
+
+static void spyi_walk_addresses(const spyi_address_walk *w, const spyi_pack *packs, uint32_t count,
+                                const spyi_leaf *leaves) {
+    uint32_t offsets[SPYI_MOST_ADDRESSES] = { 0, 0, 0 };
+    for (uint32_t i = 0; i < count; i++) {
+        const spyi_pack *pack = &packs[i];
+        uint32_t (*addresses)(const spyi_leaf *, uint32_t *) =
+            pack->op == SPYI_PACK_KIND ? leaves[pack->leaf].kind->run->addresses : NULL;
+        bool one = pack->op == SPYI_PACK_ADDRESS || pack->op == SPYI_PACK_SUMS || pack->op == SPYI_PACK_PRINT;
+        uint32_t found = one ? 1 : addresses ? addresses(&leaves[pack->leaf], offsets) : 0;
+        for (uint32_t k = 0; k < found; k++)
+            w->visit(w->user, w->in_uniforms, pack->offset + (one ? 0 : offsets[k]));
+    }
+}
+
+SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
+                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset),
+                                    void *user) {
+    const spyi_bound_inputs *bound_inputs = &variant->bound_inputs;
+    spyi_address_walk walk = { false, visit, user };
+    spyi_walk_addresses(&walk, variant->emitted.packs, variant->emitted.pack_count, plan->bound.leaves);
+    walk.in_uniforms = true;
+    spyi_walk_addresses(&walk, bound_inputs->packs, bound_inputs->pack_count, bound_inputs->leaves);
+}
 
 #endif // SPYI_TEST_PARTS
 
@@ -56443,7 +56554,7 @@ static const char *spyi_recipe_refusal(const spyi_plan *plan) {
     const spy_device *device = plan->function->object.device;
     if (plan->redirect) return "it leads to plans and is none itself";
     if (plan->bound.stage) return "it is a stage of a draw";
-    if (!device->keep_programs || !plan->signature) return "the device does not keep its kernels' code";
+    if (!device->sign_call || !plan->signature) return "the device does not keep its kernels' code";
     if (device->bounds)
         return "kernels that check indices (desc.check_bounds) have an address of this process's memory";
     if (plan->generation != plan->function->module->generation) return "its module has been reloaded since";
@@ -56593,6 +56704,26 @@ static void spyi_recipe_check_sizes(spyi_stream *r, const uint8_t *sizes) {
 
 // >>variants
 
+// Loads a kernel from a kept program, without compiling.
+static spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
+                                    spyi_text *error) {
+    spyi_text step = { NULL, 0, 0 };
+    spyi_kernel_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.label = program->label;
+    desc.code = program->code.data;
+    desc.code_size = program->code.size;
+    desc.entry = program->entry;
+    desc.iface = program->iface;
+    spyi_text_add(&step, "load %s", program->label);
+    spyi_step(&device->ctx, spyi_text_str(&step), false);
+    spy_status status = spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), kernel, NULL, error);
+    spyi_step(&device->ctx, spyi_text_str(&step), true);
+    spyi_text_free(&step);
+    if (status == SPY_OK) spyi_print_learn(device, &program->literals);
+    return status;
+}
+
 static void spyi_recipe_add_variant(spyi_stream *r, spyi_plan *plan) {
     spy_device *device = plan->function->object.device;
     spyi_variant *variant = (spyi_variant *)spyi_calloc(1, sizeof *variant);
@@ -56608,7 +56739,7 @@ static void spyi_recipe_add_variant(spyi_stream *r, spyi_plan *plan) {
     } else {
         spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     }
-    if (variant && device->keep_programs) {
+    if (variant && device->sign_call) {
         variant->program = program;
         program = NULL;
     }
@@ -56878,6 +57009,10 @@ SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_ten
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error);
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error);
+// Runs both dispatches of a backward call of the batch engine that repeats its launch. `variant` is that of the
+// first one.
+SPYI_FN spy_status spyi_run_batch_again(spyi_run_state *s, spyi_variant *variant, bool timed,
+                                        spyi_text *error);
 
 // run.c: computes the launch, checks it, and gives its variant, which is compiled if necessary. *variant is
 // NULL if the call has no elements. For backward calls it is the variant of launch->pass.
@@ -57050,7 +57185,8 @@ struct spy_prepared {
     spy_function *function;
     spyi_plan *plan; // one reference; NULL while compiling or after a failure
     bool running;    // the thread has been started and not yet joined
-    bool queued;     // the call waits until a thread can compile it after a reload
+    bool
+        queued; // the call waits until a thread can compile it after a reload, or for a thread that makes the same plan
     spyi_thread thread;
     spyi_outside outside; // the device's record of the thread's work
     spyi_atomic finished; // set to 1 by the thread at its end
@@ -57669,7 +57805,7 @@ SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, s
             launch->sums_bytes = spyi_align((size_t)launch->sums_bytes, 16);
             launch->leaves[i].sums_offset = launch->sums_bytes;
             launch->sums_bytes += (uint64_t)launch->parts * launch->sums * spyi_type_scalars(leaf->type) *
-                                  spyi_scalar_size(spyi_sum_scalar(leaf->type));
+                                  spy_dtype_size_bytes(spyi_sum_scalar(leaf->type));
             launch->leaves_sums = true;
         }
         if (launch->finishes)
@@ -57896,7 +58032,7 @@ static bool spyi_lies_across(const spyi_bound *b, const spyi_launch *launch, con
         return false;
     // Vectors of three or four 64-bit scalars are moved scalar by scalar through pointers on some targets.
     if (packed->kind != SPYI_TYPE_SCALAR && spyi_rules_of(limits->profile.target)->splits_vectors &&
-        at->memory_size > 8 && spyi_scalar_size(packed->scalar) == 8)
+        at->memory_size > 8 && spy_dtype_size_bytes(packed->scalar) == 8)
         return false;
     return at->strides[dim] == 1 && (step < 0 ? -step : step) * at->memory_size >= SPYI_TILE_APART;
 }
@@ -58273,6 +58409,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
         int64_t at_once = (int64_t)limits->info.multiprocessor_count * batch.resident,
                 tiles = (launch->count + batch.rows - 1) / batch.rows;
         launch->groups[0] = (uint32_t)(tiles < at_once ? tiles : at_once);
+        if (launch->key.finishes) launch->groups[0] = (batch.sums + 31) / 32;
         launch->groups[1] = launch->groups[2] = 1;
         launch->key.folded = 0;
         return SPY_OK;
@@ -58428,19 +58565,39 @@ static bool spyi_is_dense(const spy_tensor *t) {
     return (t->storage->chunk.address + t->storage->offset + t->offset_bytes) % 16 == 0;
 }
 
-static bool spyi_allows_batch(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits) {
+static bool spyi_allows_batch(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
+                              const spyi_launch *launch) {
     spyi_text why = { NULL, 0, 0 };
     spyi_batch batch;
+    const spyi_pass *pass = &launch->passes[0];
     bool allows = spyi_batch_of(b, limits, &batch, &why);
-    uint32_t leaves[2] = { batch.inputs, batch.outputs };
-    for (int i = 0; i < 2 && allows; i++) {
+    if (allows && b->mode) allows = launch->pass_count == 1 && !pass->shared && !pass->together;
+    uint32_t leaves[3] = { batch.inputs, batch.outputs, (uint32_t)batch.inputs_gradient };
+    for (int i = 0; i < (batch.inputs_gradient < 0 ? 2 : 3) && allows; i++) {
         const spyi_leaf *leaf = &b->leaves[leaves[i]];
+        if (i == 1 && batch.one_gradient) continue;
         const spyi_value *v = &values->items[leaf->value];
         allows = leaf->traits & SPYI_TRAIT_TENSOR ? spyi_is_dense(v->tensor)
                                                   : (leaf->traits & SPYI_TRAIT_CALL_SHAPED) != 0;
     }
     spyi_text_free(&why);
     return allows;
+}
+
+// Decides that the batch engine runs the call. A backward call has a second dispatch, as if teams had left sums.
+static void spyi_launch_batch(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
+    spyi_text why = { NULL, 0, 0 };
+    spyi_batch batch;
+    launch->key.batch = SPYI_BATCH_ENGINE;
+    if (b->mode && spyi_batch_of(b, limits, &batch, &why)) {
+        int64_t at_once = (int64_t)limits->info.multiprocessor_count * batch.resident,
+                tiles = (launch->count + batch.rows - 1) / batch.rows;
+        launch->team_parts = (uint32_t)(tiles < at_once ? tiles : at_once);
+        launch->leaves_sums = true;
+        launch->sums_bytes = (uint64_t)launch->team_parts * batch.sums_bytes;
+        launch->leaves[batch.network].sums_offset = 0;
+    }
+    spyi_text_free(&why);
 }
 
 static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *values, bool plain,
@@ -58490,7 +58647,8 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
         at->reach = at->end;
         at->first = (at->offset - at->begin) / at->memory_size;
         if (launch->count == 0 && leaf->role == SPYI_ROLE_ADDED && !leaf->in && spyi_shape_count(&dims) > 0) {
-            spyi_text_add(error, "its option store_gradients: no element of the call stores '%s'", leaf->path);
+            spyi_text_add(error, "its option store_gradients: no element of the call stores '%s'",
+                          leaf->path);
             return SPY_ERROR_UNSUPPORTED;
         }
         // Seeds that are a tensor have as many elements as their output.
@@ -58533,7 +58691,8 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
     spyi_rooms rooms;
     const spyi_variant_key *key = &launch->key;
     bool in_turn = limits->info.multiprocessor_count && !plain;
-    if (in_turn && b->is_batch && spyi_allows_batch(b, values, limits)) launch->key.batch = SPYI_BATCH_ENGINE;
+    if (in_turn && b->is_batch && spyi_allows_batch(b, values, limits, launch))
+        spyi_launch_batch(b, limits, launch);
     else if (in_turn && key->rank && !key->team && !key->grouped && spyi_rooms_of(b, limits, &rooms))
         launch->key.batch = SPYI_BATCH_ROOMS;
     launch->key.index64 = plain;
@@ -59233,6 +59392,18 @@ SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, b
     return status == SPY_OK && *several ? spyi_choose(s, first, error) : status;
 }
 
+SPYI_FN spy_status spyi_run_batch_again(spyi_run_state *s, spyi_variant *variant, bool timed,
+                                        spyi_text *error) {
+    spyi_launch *launch = s->launch;
+    launch->groups[0] = launch->team_parts;
+    spy_status status = spyi_dispatch_launch(s, variant, false, timed, error);
+    launch->groups[0] = launch->add_groups;
+    launch->finishes = true;
+    if (status == SPY_OK) status = spyi_dispatch_launch(s, launch->adds, false, false, error);
+    launch->finishes = false;
+    return status;
+}
+
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
     spyi_launch *launch = s->launch;
     spy_status status = SPY_OK;
@@ -59247,6 +59418,10 @@ SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, boo
         if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
         if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
         if (status == SPY_OK) spyi_again_note(&notes, s, variant);
+        if (launch->key.batch == SPYI_BATCH_ENGINE && launch->finishes) {
+            launch->adds = variant;
+            launch->add_groups = launch->groups[0];
+        }
         timed = false; // whether timing has begun
     } while (status == SPY_OK && spyi_next_pass(launch));
     launch->pass = 0;
@@ -59376,6 +59551,8 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
                                     // cannot be repeated
     s.launch->repeatable = NULL;    // set again when this call has succeeded
     s.launch->several = false;
+    if (!repeats) s.launch->adds = NULL;
+    else if (s.launch->adds) sums_bytes = s.launch->sums_bytes;
     if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
     while (!repeats && plan->bound.mode != SPY_CALL_MODE_BACKWARD && status == SPY_OK) {
@@ -59394,8 +59571,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && variant && variant->key.bindings && !several)
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
-        status = several ? spyi_run_passes(&s, variant, timed, error)
-                         : spyi_dispatch_launch(&s, variant, repeats, timed, error);
+        status = several          ? spyi_run_passes(&s, variant, timed, error)
+                 : s.launch->adds ? spyi_run_batch_again(&s, variant, timed, error)
+                                  : spyi_dispatch_launch(&s, variant, repeats, timed, error);
         if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
         else if (s.timing) { // timing also ends after a failure
             spyi_text ignored = { NULL, 0, 0 };
@@ -59416,7 +59594,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);
     spyi_free_made(&s, status == SPY_OK);
-    if (status == SPY_OK && (several ? s.launch->several : repeats || spyi_is_repeatable(s.bound, values)))
+    if (several && s.launch->several) s.launch->adds = NULL;
+    if (status == SPY_OK &&
+        (several && !s.launch->adds ? s.launch->several : repeats || spyi_is_repeatable(s.bound, values)))
         s.launch->repeatable = variant;
     if (status == SPY_OK && repeats && variant && !sink) spyi_again_learn(plan, values, variant);
     if (status == SPY_OK && variant && !sink && !timed && !several && !s.waits &&
@@ -60521,6 +60701,7 @@ static void spyi_prepare_thread(void *user) {
     spy_prepared *p = (spy_prepared *)user;
     spyi_turns *turns = &p->object.device->ctx.turns;
     spyi_note_thread(&p->outside.thread, spyi_thread_id());
+    spyi_compile_patiently();
     p->made_status = spyi_plan_create(p->function, &p->values, &p->made, &p->made_error);
     if (p->made_status == SPY_OK) p->made_status = spyi_prepare_variants(p->made, &p->values, &p->made_error);
     spyi_atomic_store(&p->finished, 1);
@@ -60531,6 +60712,10 @@ SPYI_FN bool spyi_prepare_start(spy_prepared *p) {
     if (!p->values.items) return false;
     spyi_atomic_store(&p->finished, 0);
     spyi_outside_begin(p->object.device, &p->outside, p->function->module);
+    // Plain calls with the same key wait for the thread instead of compiling the same kernels.
+    p->outside.work = p->function;
+    p->outside.key = p->values.key;
+    p->outside.key_size = p->values.key_size;
     p->running = spyi_thread_start(&p->thread, spyi_prepare_thread, p);
     if (!p->running) spyi_outside_end(p->object.device, &p->outside);
     return p->running;
@@ -60551,12 +60736,9 @@ static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
     p->made = NULL;
     device->stats.kernels_built += made->variant_count;
     if (!known) {
-        // A plan whose types depend on sizes needs a redirect, too; spyi_plan_get() makes both at the next
-        // plain call.
-        if (made->bound.sizes) return made;
-        spyi_cache_insert(device, made);
-        device->stats.plans_built++;
-        made->references++;
+        made->references++; // the cache's reference, which it drops when it cannot take the plan
+        device->stats.plans_built += spyi_plan_insert(device, made, &p->values, size);
+        p->values.key_size = size;
         return made;
     }
     for (uint32_t i = 0; i < made->variant_count; i++) { // the cached plan gets the variants that it lacks
@@ -60596,11 +60778,13 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p) {
 
 SPYI_FN void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
-    if (p->queued) { // the call is needed now
+    spyi_atomic_add(&p->object.references, 1);
+    if (p->queued) // the call is needed now
+        spyi_await_work(device, p->function->module, p->function, p->values.key, p->values.key_size);
+    if (p->queued) {
         p->queued = false;
         (void)spyi_prepare_start(p);
     }
-    spyi_atomic_add(&p->object.references, 1);
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
         if (!p->running || spyi_atomic_load(&p->finished)) break;
@@ -60687,7 +60871,13 @@ static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    if (desc && desc->async && !spyi_prepare_known(p, values) && spyi_prepare_start(p)) return SPY_OK;
+    // A device that records a pack takes note of kernels on the calling thread.
+    bool async = desc && desc->async && !spyi_is_recording(p->object.device);
+    if (async && spyi_is_under_way(p->object.device, p->function, values->key, values->key_size)) {
+        p->queued = true; // another prepared call makes the same plan
+        return SPY_OK;
+    }
+    if (async && !spyi_prepare_known(p, values) && spyi_prepare_start(p)) return SPY_OK;
     return spyi_prepare_now(p, values, error);
 }
 
@@ -60758,14 +60948,28 @@ static bool spyi_prepared_is_renewed(const spy_prepared *p) {
     return p->queued || (p->running && spyi_prepared_outdated(p));
 }
 
+// Takes the plan from the cache, if another call has made it.
+static bool spyi_prepared_take_known(spy_prepared *p) {
+    uint32_t size = p->values.key_size;
+    spyi_plan *known = spyi_cache_find(p->object.device, p->function, &p->values);
+    p->values.key_size = size;
+    if (!known || p->plan) return false;
+    known->references++;
+    p->plan = known;
+    p->status = SPY_OK;
+    p->generation = known->generation;
+    return true;
+}
+
 static void spyi_prepared_start_queued(spy_device *device) {
     int running = 0;
     spy_prepared *p;
     for (p = device->prepared; p; p = p->next) running += p->running;
     for (p = device->prepared; p && running < SPYI_MOST_RENEWING; p = p->next) {
-        if (!p->queued) continue;
+        if (!p->queued || spyi_is_under_way(device, p->function, p->values.key, p->values.key_size)) continue;
         p->queued = false;
-        running += spyi_prepare_start(p); // if no thread starts, the next call compiles
+        if (!spyi_prepared_take_known(p))
+            running += spyi_prepare_start(p); // if no thread starts, the next call compiles
     }
 }
 
@@ -60955,7 +61159,7 @@ SPYI_COLD_END
 // gradients.
 
 static const char spyi_sums_source[] =
-    "import slangpy_atomic;\n"
+    "import slangpy_add;\n"
     "void finish_sums(inout float grad, inout uint4 sum) { grad += spyi_sum_value(sum); sum = uint4(0); }\n";
 
 SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed) {
@@ -61286,14 +61490,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
         if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     }
     if (status == SPY_OK) spyi_explain(plan, values, &traffic, &out);
-    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
-    size_t size = strlen(all);
-    if (text && capacity) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, all, n);
-        text[n] = 0;
-    }
-    spyi_text_free(&out);
+    size_t size = spyi_text_give(&out, failed, text, capacity);
     spyi_leave(device);
     return size;
 }
@@ -61722,10 +61919,6 @@ static spyi_checked *spyi_gradcheck_add(spyi_gradcheck *g, const char *path, spy
     return c->seeds && c->plus && c->minus && c->grads ? c : NULL;
 }
 
-static bool spyi_is_float_dtype(spy_dtype dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
-}
-
 // Returns whether all scalars of the tensor's elements are floats of one type, so that it can be checked.
 static bool spyi_has_float_scalars(const spy_tensor *tensor) {
     const spyi_type *type = tensor->type;
@@ -61734,11 +61927,11 @@ static bool spyi_has_float_scalars(const spy_tensor *tensor) {
         for (uint32_t f = 0; f < type->field_count; f++) {
             const spyi_type *field = type->fields[f].type;
             while (field->kind == SPYI_TYPE_ARRAY) field = field->element;
-            if (field->kind > SPYI_TYPE_MATRIX || !spyi_is_float_dtype(field->scalar)) return false;
+            if (field->kind > SPYI_TYPE_MATRIX || !spyi_dtype_is_float(field->scalar)) return false;
         }
         return type->field_count > 0;
     }
-    return type->kind <= SPYI_TYPE_MATRIX && spyi_is_float_dtype(type->scalar);
+    return type->kind <= SPYI_TYPE_MATRIX && spyi_dtype_is_float(type->scalar);
 }
 
 // Returns a copy of the tensor with a gradient.
@@ -61812,7 +62005,7 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
             return SPY_OK; // the call reports the error
         made = spyi_gradcheck_copy(g, arg->value.tensor);
     } else if (arg->kind == SPY_ARG_KIND_ARRAY &&
-               spyi_is_float_dtype(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
+               spyi_dtype_is_float(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
                arg->count <= SPY_MAX_RANK) {
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, arg->count * sizeof *shape.dims);
@@ -61939,7 +62132,7 @@ static spy_status spyi_gradcheck_read(spy_tensor *flat, double *to) {
 
 static spy_status spyi_gradcheck_write(spy_tensor *flat, int64_t first, int64_t count, const double *from) {
     spy_tensor_info info = spy_get_tensor_info(flat);
-    size_t size = (size_t)count * spyi_scalar_size(info.dtype);
+    size_t size = (size_t)count * spy_dtype_size_bytes(info.dtype);
     void *raw = spyi_malloc(size + 1);
     if (!raw) return SPY_ERROR_OUT_OF_MEMORY;
     spy_status status = spy_convert_numbers(raw, info.dtype, from, SPY_DTYPE_FLOAT64, (size_t)count);
@@ -61958,7 +62151,7 @@ static double spyi_gradcheck_precision(spy_dtype dtype) {
 static spy_status spyi_gradcheck_side(spyi_gradcheck *g, const spyi_checked *c, int64_t at, double value,
                                       bool plus, double *moved) {
     uint64_t raw = 0;
-    size_t size = spyi_scalar_size(c->dtype);
+    size_t size = spy_dtype_size_bytes(c->dtype);
     spy_status status = spyi_gradcheck_write(c->flat, at, 1, &value);
     if (status == SPY_OK)
         status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // reads the number as the type has
@@ -61990,7 +62183,7 @@ static spy_status spyi_gradcheck_number(spyi_gradcheck *g, spyi_checked *c, int6
     double precision = spyi_gradcheck_precision(c->dtype), x = 0, upper = 0, lower = 0, difference = 0,
            noise = 0;
     uint64_t raw = 0;
-    spy_status status = spy_tensor_read_range(c->flat, at, 1, &raw, spyi_scalar_size(c->dtype));
+    spy_status status = spy_tensor_read_range(c->flat, at, 1, &raw, spy_dtype_size_bytes(c->dtype));
     if (status == SPY_OK) status = spy_convert_numbers(&x, SPY_DTYPE_FLOAT64, &raw, c->dtype, 1);
     double size = x < 0 ? -x : x, step = c->dtype == SPY_DTYPE_FLOAT64   ? 1.0 / (1 << 17)
                                          : c->dtype == SPY_DTYPE_FLOAT32 ? 1.0 / (1 << 8)
@@ -62265,9 +62458,7 @@ SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int s, spyi_text *error)
 }
 
 static const char *spyi_scalar_word(const spyi_type *type) {
-    return type->scalar == SPY_DTYPE_FLOAT16 || type->scalar == SPY_DTYPE_FLOAT32 ||
-                   type->scalar == SPY_DTYPE_FLOAT64
-               ? "floats"
+    return spyi_dtype_is_float(type->scalar) ? "floats"
            : type->scalar == SPY_DTYPE_UINT8 || type->scalar == SPY_DTYPE_UINT16 ||
                    type->scalar == SPY_DTYPE_UINT32 || type->scalar == SPY_DTYPE_UINT64
                ? "unsigned integers"
@@ -65333,6 +65524,10 @@ static void spyi_draw_arg(spyi_draw_pass *pass, spy_arg arg) {
     pass->args[pass->arg_count++] = arg;
 }
 
+static void spyi_draw_tensor(spyi_draw_pass *pass, const char *name, spy_tensor *tensor) {
+    spyi_draw_arg(pass, spy_arg_tensor(name, tensor));
+}
+
 // Returns the argument without gradients: the value of a pair, or a copy of a struct's fields without theirs.
 static spy_arg spyi_draw_value(spyi_draw_pass *pass, const spy_arg *arg) {
     spy_arg value = *arg;
@@ -65387,11 +65582,11 @@ static spy_status spyi_draw_run_corners(spyi_draw_pass *pass, spy_call_mode mode
     pass->arg_count = 0;
     spyi_draw_arg(pass, spy_arg_call_id("slangpy_draw_at"));
     spyi_draw_arg(pass, spy_arg_i32n("slangpy_draw_range", range, 4));
-    if (pass->form.indexed) spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_indices", pass->indices));
+    if (pass->form.indexed) spyi_draw_tensor(pass, "slangpy_draw_indices", pass->indices);
     for (uint32_t b = 0; b < pass->form.buffer_count; b++)
-        spyi_draw_arg(pass, spy_arg_tensor(names[b], pass->attributes[b]));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_corners", pass->corner_rows));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_flat", pass->flat_rows));
+        spyi_draw_tensor(pass, names[b], pass->attributes[b]);
+    spyi_draw_tensor(pass, "slangpy_draw_corners", pass->corner_rows);
+    spyi_draw_tensor(pass, "slangpy_draw_flat", pass->flat_rows);
     spyi_draw_user_args(pass, SPYI_FEEDS_VERTEX, mode == SPY_CALL_MODE_BACKWARD);
     return spyi_draw_call_of(pass, pass->gradient.corner, "slangpy_draw_corner", mode, pass->corners, 0);
 }
@@ -65451,13 +65646,13 @@ static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
                                                                        pass->d->raster->state.depth_write
                                                                    ? 1
                                                                    : 0));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_corners", pass->corner_rows));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_flat", pass->flat_rows));
+    spyi_draw_tensor(pass, "slangpy_draw_corners", pass->corner_rows);
+    spyi_draw_tensor(pass, "slangpy_draw_flat", pass->flat_rows);
     for (uint32_t t = 0; t < SPY_MOST_TARGETS; t++) {
         if (!pass->form.channels[t]) continue;
         const spy_draw_target *target = &pass->d->desc->targets[t];
         spy_tensor *grad = target->texture->grad_levels[0];
-        spyi_draw_arg(pass, spy_arg_tensor(edges ? spyi_draw_whole_names[t] : spyi_draw_grad_names[t], grad));
+        spyi_draw_tensor(pass, edges ? spyi_draw_whole_names[t] : spyi_draw_grad_names[t], grad);
         if (edges) spyi_draw_arg(pass, spy_arg_f32n(spyi_draw_clear_names[t], target->clear.floats, 4));
     }
     spyi_draw_user_args(pass, SPYI_FEEDS_FRAGMENT, !edges);
@@ -65582,14 +65777,7 @@ size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args 
     spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     if (problem) spyi_text_add(&out, "%s", problem);
     else if (spyi_draw_prepare(&pass, &out) == SPY_OK) spyi_draw_explain(&pass, &out);
-    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
-    size_t size = strlen(all);
-    if (text && capacity) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, all, n);
-        text[n] = 0;
-    }
-    spyi_text_free(&out);
+    size_t size = spyi_text_give(&out, failed, text, capacity);
     if (pass.gradient.module) spyi_object_release(&pass.gradient.module->object);
     spyi_leave(device);
     spyi_object_release(&raster->object);
@@ -67404,111 +67592,122 @@ static spy_status spyi_list_record_texture(void *object, spyi_work *work, const 
     return status;
 }
 
+// A public function that records work on textures into a list.
+typedef struct spyi_list_texture_call {
+    spy_command_list *list;
+    const char *function;
+    size_t first_op; // the number of the list's operations before the call
+    spyi_list_texture_sink target;
+    spyi_texture_sink sink;
+    spyi_text error;
+} spyi_list_texture_call;
+
 // Enters the list's device and checks that the list is open and the texture alive and on the same device.
-static spy_status spyi_list_enter_texture(spy_command_list *list, const spy_texture *texture,
-                                          const char *name, const char *function) {
+static spy_status spyi_list_enter_texture(spyi_list_texture_call *call, spy_command_list *list,
+                                          const spy_texture *texture, const char *name, spy_list_op_kind kind,
+                                          const char *function) {
     spy_status status = spyi_enter(list, SPYI_KIND_LIST, function);
     if (status != SPY_OK) return status;
-    spyi_text error = { NULL, 0, 0 };
-    status = spyi_list_check_open(list, &error);
+    memset(call, 0, sizeof *call);
+    call->list = list;
+    call->function = function;
+    call->first_op = list->op_count;
+    call->target.list = list;
+    call->target.kind = kind;
+    call->sink.record = spyi_list_record_texture;
+    call->sink.object = &call->target;
+    status = spyi_list_check_open(list, &call->error);
     if (status == SPY_OK && !spyi_is_on(list->sink.object.device, texture, SPYI_KIND_TEXTURE)) {
-        spyi_text_add(&error, "'%s': ", name);
-        status = spyi_object_problem(texture, SPYI_KIND_TEXTURE, &error);
+        spyi_text_add(&call->error, "'%s': ", name);
+        status = spyi_object_problem(texture, SPYI_KIND_TEXTURE, &call->error);
     }
     if (status == SPY_OK) return SPY_OK;
-    spyi_fail_text(list->sink.object.device, status, function, &error);
+    spyi_fail_text(list->sink.object.device, status, function, &call->error);
     spyi_leave(list);
     return status;
 }
 
 // Leaves the device after an operation on a texture. An operation that failed after its first work leaves the
 // list unchanged.
-static spy_status spyi_list_leave_texture(spy_command_list *list, size_t first_op, const char *function,
-                                          spy_status status, spyi_text *error) {
+static spy_status spyi_list_leave_texture(spyi_list_texture_call *call, spy_status status) {
+    spy_command_list *list = call->list;
     spy_device *device = list->sink.object.device;
     if (status != SPY_OK) {
-        while (list->op_count > first_op) {
+        while (list->op_count > call->first_op) {
             const spyi_list_op *op = &list->ops[--list->op_count];
             while (list->use_count > op->first_use)
                 spyi_resource_release(device, list->uses[--list->use_count].resource);
         }
-        spyi_fail_text(device, status, function, error);
+        spyi_fail_text(device, status, call->function, &call->error);
     } else if (list->notes) {
-        spyi_text_add(error, "%s, which cannot be saved", function);
-        spyi_note_refusal(list, spyi_text_str(error));
+        spyi_text_add(&call->error, "%s, which cannot be saved", call->function);
+        spyi_note_refusal(list, spyi_text_str(&call->error));
     }
-    spyi_text_free(error);
+    spyi_text_free(&call->error);
     spyi_leave(list);
     return status;
 }
 
-// The body of a public function. `expression` uses `sink` and `error`.
+// The body of a public function. `expression` uses call.sink and call.error.
 #define SPYI_LIST_TEXTURE(function, texture, parameter, op_kind, expression)                                 \
-    spy_status entered = spyi_list_enter_texture(list, texture, parameter, function);                        \
+    spyi_list_texture_call call;                                                                             \
+    spy_status entered = spyi_list_enter_texture(&call, list, texture, parameter, op_kind, function);        \
     if (entered != SPY_OK) return entered;                                                                   \
-    spyi_text error = { NULL, 0, 0 };                                                                        \
-    size_t first_op = list->op_count;                                                                        \
-    spyi_list_texture_sink target;                                                                           \
-    spyi_texture_sink sink;                                                                                  \
-    target.list = list;                                                                                      \
-    target.kind = op_kind;                                                                                   \
-    sink.record = spyi_list_record_texture;                                                                  \
-    sink.object = &target;                                                                                   \
-    return spyi_list_leave_texture(list, first_op, function, expression, &error)
+    return spyi_list_leave_texture(&call, expression)
 
 spy_status spy_list_texture_write(spy_command_list *list, spy_texture *texture,
                                   const spy_texture_region *region, const void *data, size_t size_bytes) {
     SPYI_LIST_TEXTURE("spy_list_texture_write", texture, "texture", SPY_LIST_OP_KIND_WRITE,
-                      spyi_texture_write(&sink, texture, region, data, size_bytes, &error));
+                      spyi_texture_write(&call.sink, texture, region, data, size_bytes, &call.error));
 }
 
 spy_status spy_list_texture_copy(spy_command_list *list, spy_texture *to, const spy_texture_region *to_region,
                                  spy_texture *from, const spy_texture_region *from_region) {
     SPYI_LIST_TEXTURE("spy_list_texture_copy", to, "to", SPY_LIST_OP_KIND_COPY,
-                      spyi_texture_copy(&sink, to, to_region, from, from_region, &error));
+                      spyi_texture_copy(&call.sink, to, to_region, from, from_region, &call.error));
 }
 
 spy_status spy_list_texture_copy_from_tensor(spy_command_list *list, spy_texture *to,
                                              const spy_texture_region *region, spy_tensor *tensor,
                                              size_t offset_bytes, size_t row_pitch_bytes) {
-    SPYI_LIST_TEXTURE(
-        "spy_list_texture_copy_from_tensor", to, "to", SPY_LIST_OP_KIND_COPY,
-        spyi_texture_copy_tensor(&sink, true, to, region, tensor, offset_bytes, row_pitch_bytes, &error));
+    SPYI_LIST_TEXTURE("spy_list_texture_copy_from_tensor", to, "to", SPY_LIST_OP_KIND_COPY,
+                      spyi_texture_copy_tensor(&call.sink, true, to, region, tensor, offset_bytes,
+                                               row_pitch_bytes, &call.error));
 }
 
 spy_status spy_list_texture_copy_to_tensor(spy_command_list *list, spy_texture *from,
                                            const spy_texture_region *region, spy_tensor *tensor,
                                            size_t offset_bytes, size_t row_pitch_bytes) {
-    SPYI_LIST_TEXTURE(
-        "spy_list_texture_copy_to_tensor", from, "from", SPY_LIST_OP_KIND_COPY,
-        spyi_texture_copy_tensor(&sink, false, from, region, tensor, offset_bytes, row_pitch_bytes, &error));
+    SPYI_LIST_TEXTURE("spy_list_texture_copy_to_tensor", from, "from", SPY_LIST_OP_KIND_COPY,
+                      spyi_texture_copy_tensor(&call.sink, false, from, region, tensor, offset_bytes,
+                                               row_pitch_bytes, &call.error));
 }
 
 spy_status spy_list_texture_clear(spy_command_list *list, spy_texture *texture, spy_clear_color color) {
     SPYI_LIST_TEXTURE("spy_list_texture_clear", texture, "texture", SPY_LIST_OP_KIND_FILL,
-                      spyi_texture_clear(&sink, texture, &color, &error));
+                      spyi_texture_clear(&call.sink, texture, &color, &call.error));
 }
 
 spy_status spy_list_texture_clear_depth(spy_command_list *list, spy_texture *texture, float depth,
                                         uint32_t stencil) {
     SPYI_LIST_TEXTURE("spy_list_texture_clear_depth", texture, "texture", SPY_LIST_OP_KIND_FILL,
-                      spyi_texture_clear_depth(&sink, texture, depth, stencil, &error));
+                      spyi_texture_clear_depth(&call.sink, texture, depth, stencil, &call.error));
 }
 
 spy_status spy_list_texture_blit(spy_command_list *list, spy_texture *to, spy_texture *from,
                                  spy_filter filter) {
     SPYI_LIST_TEXTURE("spy_list_texture_blit", to, "to", SPY_LIST_OP_KIND_COPY,
-                      spyi_texture_blit(&sink, to, from, filter, &error));
+                      spyi_texture_blit(&call.sink, to, from, filter, &call.error));
 }
 
 spy_status spy_list_texture_generate_mips(spy_command_list *list, spy_texture *texture) {
     SPYI_LIST_TEXTURE("spy_list_texture_generate_mips", texture, "texture", SPY_LIST_OP_KIND_COPY,
-                      spyi_texture_generate_mips(&sink, texture, &error));
+                      spyi_texture_generate_mips(&call.sink, texture, &call.error));
 }
 
 spy_status spy_list_texture_resolve(spy_command_list *list, spy_texture *to, spy_texture *from) {
     SPYI_LIST_TEXTURE("spy_list_texture_resolve", to, "to", SPY_LIST_OP_KIND_COPY,
-                      spyi_texture_resolve(&sink, to, from, &error));
+                      spyi_texture_resolve(&call.sink, to, from, &call.error));
 }
 
 #undef SPYI_LIST_TEXTURE
@@ -68696,8 +68895,8 @@ static const spyi_type *spyi_operand_type(spy_fusion *g, uint32_t step, const sp
 static spy_dtype spyi_promoted(spy_dtype a, spy_dtype b) {
     if (a == SPY_DTYPE_BOOL && b == SPY_DTYPE_BOOL) return SPY_DTYPE_INT32;
     if ((a >= SPY_DTYPE_FLOAT16) != (b >= SPY_DTYPE_FLOAT16)) return a >= SPY_DTYPE_FLOAT16 ? a : b;
-    size_t x = a == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(a),
-           y = b == SPY_DTYPE_BOOL ? 0 : spyi_scalar_size(b);
+    size_t x = a == SPY_DTYPE_BOOL ? 0 : spy_dtype_size_bytes(a),
+           y = b == SPY_DTYPE_BOOL ? 0 : spy_dtype_size_bytes(b);
     if (x != y) return x > y ? a : b;
     bool unsigned_a =
         a == SPY_DTYPE_UINT8 || a == SPY_DTYPE_UINT16 || a == SPY_DTYPE_UINT32 || a == SPY_DTYPE_UINT64;
@@ -69237,48 +69436,38 @@ static void spyi_write_list(const spyi_writing *w, const spyi_fused_step *s, con
     }
 }
 
+// Writes a pattern in which $0, $1 and $2 stand for the operands, and @0, @1 and @2 for the operands as values of
+// the step's type.
+static void spyi_write_pattern(const spyi_writing *w, const spyi_fused_step *s, const char *pattern,
+                               spyi_text *out) {
+    for (; *pattern; pattern++) {
+        size_t plain = strcspn(pattern, "$@");
+        spyi_text_add_n(out, pattern, plain);
+        pattern += plain;
+        if (!*pattern) return;
+        uint32_t step = s->operands[pattern[1] - '0'];
+        if (*pattern++ == '@') spyi_write_as(w, step, s->type, out);
+        else spyi_write_value(w, step, NULL, out);
+    }
+}
+
 static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s, spyi_text *out) {
     const spyi_fused_step *steps = w->g->steps;
     const spyi_type *a = steps[s->operands[0]].type, *b = s->count > 1 ? steps[s->operands[1]].type : NULL,
                     *beside = NULL;
-    bool vectors = a && a->kind == SPYI_TYPE_VECTOR;
     switch (s->form) {
     case SPYI_FORM_SIGN:
     case SPYI_FORM_NOT:
     case SPYI_FORM_INVERT:
         spyi_text_add(out, "(%s", s->name);
-        spyi_write_value(w, s->operands[0], NULL, out);
-        spyi_text_add(out, ")");
+        spyi_write_pattern(w, s, "$0)", out);
         return;
-    case SPYI_FORM_INDEX:
-        spyi_write_value(w, s->operands[0], NULL, out);
-        spyi_text_add(out, "[");
-        spyi_write_value(w, s->operands[1], NULL, out);
-        spyi_text_add(out, "]");
-        return;
+    case SPYI_FORM_INDEX: spyi_write_pattern(w, s, "$0[$1]", out); return;
     case SPYI_FORM_NO_DIFF:
-        spyi_text_add(out, spyi_type_has_floats(s->type) ? "detach(" : "(");
-        spyi_write_value(w, s->operands[0], NULL, out);
-        spyi_text_add(out, ")");
+        spyi_write_pattern(w, s, spyi_type_has_floats(s->type) ? "detach($0)" : "($0)", out);
         return;
     case SPYI_FORM_CHOOSE:
-        if (spyi_is_number_type(s->type)) {
-            spyi_text_add(out, "select(");
-            spyi_write_value(w, s->operands[0], NULL, out);
-            for (uint32_t i = 1; i < 3; i++) {
-                spyi_text_add(out, ", ");
-                spyi_write_as(w, s->operands[i], s->type, out);
-            }
-            spyi_text_add(out, ")");
-            return;
-        }
-        spyi_text_add(out, "(");
-        spyi_write_value(w, s->operands[0], NULL, out);
-        spyi_text_add(out, " ? ");
-        spyi_write_value(w, s->operands[1], s->type, out);
-        spyi_text_add(out, " : ");
-        spyi_write_value(w, s->operands[2], s->type, out);
-        spyi_text_add(out, ")");
+        spyi_write_pattern(w, s, spyi_is_number_type(s->type) ? "select($0, @1, @2)" : "($0 ? @1 : @2)", out);
         return;
     case SPYI_FORM_BUILT_IN:
         for (uint32_t i = 0; i < s->count; i++) {
@@ -69299,13 +69488,8 @@ static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s,
         spyi_text_add(out, ")");
         return;
     case SPYI_FORM_LOGIC:
-        vectors = vectors || (b && b->kind == SPYI_TYPE_VECTOR);
-        if (vectors) {
-            spyi_text_add(out, s->name[0] == '&' ? "and(" : "or(");
-            spyi_write_as(w, s->operands[0], s->type, out);
-            spyi_text_add(out, ", ");
-            spyi_write_as(w, s->operands[1], s->type, out);
-            spyi_text_add(out, ")");
+        if ((a && a->kind == SPYI_TYPE_VECTOR) || (b && b->kind == SPYI_TYPE_VECTOR)) {
+            spyi_write_pattern(w, s, s->name[0] == '&' ? "and(@0, @1)" : "or(@0, @1)", out);
             return;
         }
         break;
@@ -70007,12 +70191,18 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
 
 // >>its gradients
 
+// Adds an argument of `seeded` that has the result's shape.
+static void spyi_reducing_spread(const spyi_reducing *r, size_t *count, const char *name, const spy_arg *arg) {
+    spy_arg *to = &r->items[(*count)++];
+    *to = *arg;
+    if (to->kind == SPY_ARG_KIND_TENSOR || to->kind == SPY_ARG_KIND_ARRAY) *to = spy_vmap(*to, r->kept);
+    to->name = name;
+}
+
 static spy_status spyi_reduce_backward(spyi_reducing *r) {
-    const spy_arg *result = r->result;
+    const spy_arg *result = r->result, *value, *seed;
     size_t count = r->count;
-    spy_arg seed, value;
-    memset(&seed, 0, sizeof seed);
-    memset(&value, 0, sizeof value);
+    spy_arg tensor;
     if (!r->fused->seeded) {
         spyi_text words = { NULL, 0, 0 };
         spyi_text_add(&words, "it has no derivative: %s", spyi_text_str(&r->fused->no_derivative));
@@ -70025,23 +70215,19 @@ static spy_status spyi_reduce_backward(spyi_reducing *r) {
         if (!grad)
             return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
                                       "'_result': expected a tensor with a gradient, got none");
-        value = *result;
-        seed = spy_arg_tensor("seed_", grad);
+        tensor = spy_arg_tensor(NULL, grad);
+        value = result;
+        seed = &tensor;
     } else if (result->kind == SPY_ARG_KIND_PAIR && result->count == 2 && result->value.fields) {
-        value = result->value.fields[0];
-        seed = result->value.fields[1];
+        value = &result->value.fields[0];
+        seed = &result->value.fields[1];
     } else {
         return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
                                   "'_result': expected a tensor with a gradient, or spy_arg_diff_pair()");
     }
-    if (seed.kind == SPY_ARG_KIND_TENSOR || seed.kind == SPY_ARG_KIND_ARRAY) seed = spy_vmap(seed, r->kept);
-    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY)
-        value = spy_vmap(value, r->kept);
-    seed.name = "seed_";
-    value.name = "value_";
-    r->items[count++] = seed;
+    spyi_reducing_spread(r, &count, "seed_", seed);
     spyi_reducing_scale(r, &count);
-    if (r->fused->reduction >= SPY_FUSE_REDUCTION_MIN) r->items[count++] = value;
+    if (r->fused->reduction >= SPY_FUSE_REDUCTION_MIN) spyi_reducing_spread(r, &count, "value_", value);
     return spyi_reducing_run(r, r->fused->seeded, count);
 }
 
@@ -70291,7 +70477,7 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     }
     const spyi_type *type = spyi_type_vector(g->object.device->types, dtype, (uint32_t)n);
     for (int64_t i = 0; i < n; i++) {
-        const char *at = (const char *)arg->value.data + (size_t)i * spyi_scalar_size(dtype);
+        const char *at = (const char *)arg->value.data + (size_t)i * spy_dtype_size_bytes(dtype);
         bool real = dtype >= SPY_DTYPE_FLOAT16;
         spy_dtype wide = real                      ? SPY_DTYPE_FLOAT64
                          : dtype == SPY_DTYPE_BOOL ? SPY_DTYPE_UINT64
@@ -71081,30 +71267,20 @@ static spy_status spyi_device_pack_profile(spy_device *device, spyi_text *error)
     profile->max_group_count = 65535;
     profile->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
     profile->names_formats = !cuda;
+    device->base->limits.any_arch = true;
     if (cuda && device->pack_arch_count == 0) device->pack_archs[device->pack_arch_count++] = profile->arch;
     qsort(device->pack_archs, device->pack_arch_count, sizeof *device->pack_archs, spyi_compare_archs);
     return SPY_OK;
 }
 
-// Makes the GPU of a device that has none: the null backend, with the limits of packs and the compiler of the backend
+// Makes the GPU of a device that has none: the offline backend, with the compiling functions of the backend
 // that the desc names.
 static spy_status spyi_device_offline(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
-    spyi_null_desc null;
-    spy_device_desc plain = *desc;
-    bool cuda = desc->backend->target == SPYI_TARGET_CUDA;
-    memset(&null, 0, sizeof null);
-    null.target = desc->backend->target;
-    null.no_log = true;
-    null.max_block_bytes = cuda ? 4096 : 128;
-    null.max_bindings = cuda ? 64 : 32;
-    null.max_uniforms = 32;
-    null.prefers_bindings = !cuda && desc->adapter_type == SPY_ADAPTER_TYPE_CPU;
-    null.bindings_from_bytes = cuda ? UINT64_MAX : (uint64_t)8 << 20;
-    plain.backend_desc = &null;
-    device->offline_backend = *spyi_null_backend();
+    device->offline_backend = *spyi_offline_backend();
     device->offline_backend.compile = desc->backend->compile;
+    device->offline_backend.mend = desc->backend->mend;
     device->backend = &device->offline_backend;
-    return device->backend->create(&device->ctx, &plain, &device->gpu, error);
+    return device->backend->create(&device->ctx, desc, &device->gpu, error);
 }
 
 // Opens the device's store, unless nothing is to be kept.

@@ -335,6 +335,12 @@ SPY_API spy_status spy_vk_release_shared_semaphore(spy_device *device, uint64_t 
     X(vkGetMemoryFdKHR)                                                                                      \
     X(vkGetSemaphoreFdKHR)
 
+// A function by name. A loop over a table makes less code than a call for each function.
+typedef struct spyi_vk_function {
+    const char *name;
+    size_t offset; // the offset of the function's member in its struct
+} spyi_vk_function;
+
 typedef struct spyi_vk_functions {
 #define SPYI_VK_MEMBER(name) PFN_##name name;
     SPYI_VK_DEVICE_FUNCTIONS(SPYI_VK_MEMBER)
@@ -572,6 +578,15 @@ typedef struct spyi_vk_feature_set {
     spyi_vk_matrix_features matrices;
     spyi_vk_matrix_2_features matrices2;
 } spyi_vk_feature_set;
+
+// One struct of a spyi_vk_feature_set, which an engine's chain may also contain.
+typedef struct spyi_vk_feature_struct {
+    VkStructureType type;
+    const char *name;
+    size_t offset, size; // both count bytes; the offset is in a spyi_vk_feature_set
+    uint32_t version;    // the api_version that knows the struct
+    uint32_t extension;  // the spyi_vk_extension that it belongs to; SPYI_VK_EXTENSION_COUNT means none
+} spyi_vk_feature_struct;
 
 // >>instance
 typedef struct spyi_vk_instance {
@@ -867,6 +882,7 @@ SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature); // the byte offset of t
                                                          // spyi_vk_feature_set
 SPYI_FN const char *spyi_vk_feature_name(uint32_t feature);
 SPYI_FN const char *spyi_vk_extension_name(uint32_t extension);
+SPYI_FN const spyi_vk_feature_struct *spyi_vk_feature_struct_of(uint32_t feature);
 // Fills in the sType and pNext members for an adapter whose extensions and api_version are known.
 SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter);
 // Checks that the SPIR-V is well formed, has the entry point of this stage, and needs only features that are enabled
@@ -954,6 +970,7 @@ SPYI_FN spy_status spyi_vk_load_raster(spyi_gpu *gpu, const spyi_raster_desc *de
                                        spyi_text *error);
 
 // >>render_pass.c
+SPYI_FN VkAttachmentLoadOp spyi_vk_load_op(bool clear, bool ignore); // from members of spyi_draw_target
 // Finds or makes a pass into targets with the formats of the raster: with the loads of a draw, or for a pipeline
 // (draw NULL).
 SPYI_FN VkResult spyi_vk_find_render_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster,
@@ -1138,38 +1155,55 @@ spy_vk_requirements spy_vk_required_features(void) {
     return r;
 }
 
-SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter) {
-    void **next = &set->core.pNext;
-    SPYI_VK_ZERO(*set);
-    set->core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-    set->v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
-    set->v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-    set->v13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
-    set->atomic_float.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
-    set->atomic_float2.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_2_FEATURES_EXT;
-    set->clock.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR;
-    set->barycentric.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV;
-    set->divisor.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT;
-    set->matrices.sType = SPYI_VK_FEATURES_MATRIX;
-    set->matrices2.sType = SPYI_VK_FEATURES_MATRIX_2;
+static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
+#define SPYI_VK_STRUCT(type, name, member, version, extension)                                               \
+    SPYI_VK_STRUCT_OF(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, name, member, version, extension)
+#define SPYI_VK_STRUCT_OF(type, name, member, version, extension)                                            \
+    {                                                                                                        \
+        type, "VkPhysicalDevice" name, offsetof(spyi_vk_feature_set, member),                                \
+            sizeof(((spyi_vk_feature_set *)0)->member), VK_API_VERSION_1_##version, SPYI_VK_##extension      \
+    }
+    SPYI_VK_STRUCT(FEATURES_2, "Features2", core, 2, EXTENSION_COUNT),
+    SPYI_VK_STRUCT(VULKAN_1_1_FEATURES, "Vulkan11Features", v11, 2, EXTENSION_COUNT),
+    SPYI_VK_STRUCT(VULKAN_1_2_FEATURES, "Vulkan12Features", v12, 2, EXTENSION_COUNT),
+    SPYI_VK_STRUCT(VULKAN_1_3_FEATURES, "Vulkan13Features", v13, 3, EXTENSION_COUNT),
+    SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_FEATURES_EXT, "ShaderAtomicFloatFeaturesEXT", atomic_float, 2,
+                   EXT_shader_atomic_float),
+    SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_2_FEATURES_EXT, "ShaderAtomicFloat2FeaturesEXT", atomic_float2, 2,
+                   EXT_shader_atomic_float2),
+    SPYI_VK_STRUCT(SHADER_CLOCK_FEATURES_KHR, "ShaderClockFeaturesKHR", clock, 2, KHR_shader_clock),
+    SPYI_VK_STRUCT(FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV, "FragmentShaderBarycentricFeaturesKHR",
+                   barycentric, 2, KHR_fragment_shader_barycentric),
+    SPYI_VK_STRUCT(VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT, "VertexAttributeDivisorFeaturesEXT", divisor, 2,
+                   EXT_vertex_attribute_divisor),
+    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX, "CooperativeMatrixFeaturesKHR", matrices, 2,
+                      KHR_cooperative_matrix),
+    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX_2, "CooperativeMatrix2FeaturesNV", matrices2, 2,
+                      NV_cooperative_matrix2),
+#undef SPYI_VK_STRUCT_OF
+#undef SPYI_VK_STRUCT
+};
 
-    *next = &set->v11, next = &set->v11.pNext;
-    *next = &set->v12, next = &set->v12.pNext;
-    if (adapter->api_version >= VK_API_VERSION_1_3) *next = &set->v13, next = &set->v13.pNext;
-    if (adapter->extensions[SPYI_VK_EXT_shader_atomic_float]) {
-        *next = &set->atomic_float, next = &set->atomic_float.pNext;
+SPYI_FN const spyi_vk_feature_struct *spyi_vk_feature_struct_of(uint32_t feature) {
+    size_t at = spyi_vk_feature_offset(feature);
+    const spyi_vk_feature_struct *s = spyi_vk_feature_structs;
+    while (at - s->offset >= s->size) s++;
+    return s;
+}
+
+SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter) {
+    VkBaseOutStructure *last = NULL;
+    SPYI_VK_ZERO(*set);
+    for (size_t i = 0; i < sizeof spyi_vk_feature_structs / sizeof *spyi_vk_feature_structs; i++) {
+        const spyi_vk_feature_struct *s = &spyi_vk_feature_structs[i];
+        VkBaseOutStructure *node = (VkBaseOutStructure *)(void *)((char *)set + s->offset);
+        node->sType = s->type;
+        if (adapter->api_version < s->version ||
+            (s->extension < SPYI_VK_EXTENSION_COUNT && !adapter->extensions[s->extension]))
+            continue;
+        if (last != NULL) last->pNext = node;
+        last = node;
     }
-    if (adapter->extensions[SPYI_VK_EXT_shader_atomic_float2]) {
-        *next = &set->atomic_float2, next = &set->atomic_float2.pNext;
-    }
-    if (adapter->extensions[SPYI_VK_KHR_shader_clock]) *next = &set->clock, next = &set->clock.pNext;
-    if (adapter->extensions[SPYI_VK_KHR_fragment_shader_barycentric])
-        *next = &set->barycentric, next = &set->barycentric.pNext;
-    if (adapter->extensions[SPYI_VK_EXT_vertex_attribute_divisor])
-        *next = &set->divisor, next = &set->divisor.pNext;
-    if (adapter->extensions[SPYI_VK_KHR_cooperative_matrix])
-        *next = &set->matrices, next = &set->matrices.pNext;
-    if (adapter->extensions[SPYI_VK_NV_cooperative_matrix2]) *next = &set->matrices2;
 }
 
 // >>capabilities
@@ -1465,37 +1499,6 @@ SPYI_FN spy_status spyi_vk_check_code(const spyi_vk_adapter *adapter, const spyi
 
 // spy_vk_fill_features(): sets the features that the library needs or can use in an engine's own chain of feature structs.
 
-// One struct of a spyi_vk_feature_set, which an engine's chain may also contain.
-typedef struct spyi_vk_feature_struct {
-    VkStructureType type;
-    const char *name;
-    size_t offset, size; // both count bytes; the offset is in a spyi_vk_feature_set
-} spyi_vk_feature_struct;
-
-static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
-#define SPYI_VK_STRUCT(type, name, member)                                                                   \
-    SPYI_VK_STRUCT_OF(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, name, member)
-#define SPYI_VK_STRUCT_OF(type, name, member)                                                                \
-    {                                                                                                        \
-        type, "VkPhysicalDevice" name, offsetof(spyi_vk_feature_set, member),                                \
-            sizeof(((spyi_vk_feature_set *)0)->member)                                                       \
-    }
-    SPYI_VK_STRUCT(FEATURES_2, "Features2", core),
-    SPYI_VK_STRUCT(VULKAN_1_1_FEATURES, "Vulkan11Features", v11),
-    SPYI_VK_STRUCT(VULKAN_1_2_FEATURES, "Vulkan12Features", v12),
-    SPYI_VK_STRUCT(VULKAN_1_3_FEATURES, "Vulkan13Features", v13),
-    SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_FEATURES_EXT, "ShaderAtomicFloatFeaturesEXT", atomic_float),
-    SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_2_FEATURES_EXT, "ShaderAtomicFloat2FeaturesEXT", atomic_float2),
-    SPYI_VK_STRUCT(SHADER_CLOCK_FEATURES_KHR, "ShaderClockFeaturesKHR", clock),
-    SPYI_VK_STRUCT(FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV, "FragmentShaderBarycentricFeaturesKHR",
-                   barycentric),
-    SPYI_VK_STRUCT(VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT, "VertexAttributeDivisorFeaturesEXT", divisor),
-    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX, "CooperativeMatrixFeaturesKHR", matrices),
-    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX_2, "CooperativeMatrix2FeaturesNV", matrices2),
-#undef SPYI_VK_STRUCT_OF
-#undef SPYI_VK_STRUCT
-};
-
 // The feature structs of single extensions, which an engine may use in place of
 // VkPhysicalDeviceVulkan11Features, 12 and 13, as X(end of the struct's name, end of its VkStructureType,
 // member).
@@ -1562,15 +1565,9 @@ static const spyi_vk_single_feature spyi_vk_single_features[] = {
 #undef SPYI_VK_SINGLE
 };
 
-static const spyi_vk_feature_struct *spyi_vk_struct_of(uint32_t feature) {
-    size_t i, at = spyi_vk_feature_offset(feature);
-    for (i = 0; at - spyi_vk_feature_structs[i].offset >= spyi_vk_feature_structs[i].size;) i++;
-    return &spyi_vk_feature_structs[i];
-}
-
 // Returns a feature's VkBool32 in a chain of feature structs, or NULL when no struct of the chain has it.
 static VkBool32 *spyi_vk_find_feature(void *chain, uint32_t feature) {
-    const spyi_vk_feature_struct *usual = spyi_vk_struct_of(feature);
+    const spyi_vk_feature_struct *usual = spyi_vk_feature_struct_of(feature);
     const size_t count = sizeof spyi_vk_single_features / sizeof spyi_vk_single_features[0];
     VkBaseOutStructure *node = (VkBaseOutStructure *)chain;
     size_t i;
@@ -1598,11 +1595,11 @@ static spy_status spyi_vk_check_required(void *features, void *supported, const 
             return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
                              "%s: %s: no struct of the chain has %s: expected a %s in it", function,
                              wanted == NULL ? "features" : "supported", spyi_vk_feature_name(i),
-                             spyi_vk_struct_of(i)->name);
+                             spyi_vk_feature_struct_of(i)->name);
         if (supported != NULL && *has == VK_FALSE)
             return spyi_fail(NULL, SPY_ERROR_UNSUPPORTED,
                              "%s: supported: the physical device lacks %s (%s), which is required", function,
-                             spyi_vk_feature_name(i), spyi_vk_struct_of(i)->name);
+                             spyi_vk_feature_name(i), spyi_vk_feature_struct_of(i)->name);
     }
     return SPY_OK;
 }
@@ -1814,6 +1811,31 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     return SPY_OK;
 }
 
+// The members of spyi_vk_instance that every instance has, and those that are NULL without VK_EXT_debug_utils.
+#define SPYI_VK_ENTRY(name) { "vk" #name, offsetof(spyi_vk_instance, name) },
+static const spyi_vk_function spyi_vk_instance_functions[] = { SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_ENTRY) };
+#undef SPYI_VK_ENTRY
+static const spyi_vk_function spyi_vk_debug_functions[] = {
+    { "vkSetDebugUtilsObjectNameEXT", offsetof(spyi_vk_instance, set_name) },
+    { "vkCmdBeginDebugUtilsLabelEXT", offsetof(spyi_vk_instance, begin_label) },
+    { "vkCmdEndDebugUtilsLabelEXT", offsetof(spyi_vk_instance, end_label) },
+    { "vkCmdInsertDebugUtilsLabelEXT", offsetof(spyi_vk_instance, insert_label) },
+    { "vkDestroyDebugUtilsMessengerEXT", offsetof(spyi_vk_instance, destroy_messenger) },
+};
+
+// Fills the members that `functions` names. Returns the name of a function that the instance does not have,
+// or NULL.
+static const char *spyi_vk_load_instance(spyi_vk_instance *instance, const spyi_vk_function *functions,
+                                         size_t count) {
+    const char *missing = NULL;
+    for (size_t i = 0; i < count; i++) {
+        PFN_vkVoidFunction found = instance->get_proc(instance->handle, functions[i].name);
+        memcpy((char *)instance + functions[i].offset, &found, sizeof found);
+        if (found == NULL) missing = functions[i].name;
+    }
+    return missing;
+}
+
 // Uses the instance of the engine's desc if it has one, and otherwise makes one. After an error nothing needs
 // to be destroyed.
 SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx,
@@ -1821,7 +1843,7 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
                                          spyi_text *error) {
     bool debug_utils = false;
     spy_status status = SPY_OK;
-    const char *missing = NULL;
+    const char *missing;
     SPYI_VK_ZERO(*instance);
     instance->ctx = ctx;
     if (engine != NULL && engine->get_instance_proc_addr != NULL) {
@@ -1842,32 +1864,20 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
             return status;
         }
     }
-#define SPYI_VK_LOAD(name)                                                                                   \
-    instance->name = (PFN_vk##name)instance->get_proc(instance->handle, "vk" #name);                         \
-    if (instance->name == NULL) missing = "vk" #name;
-    SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_LOAD)
-#undef SPYI_VK_LOAD
+    missing = spyi_vk_load_instance(instance, spyi_vk_instance_functions,
+                                    sizeof spyi_vk_instance_functions / sizeof *spyi_vk_instance_functions);
     if (missing != NULL) {
         spyi_text_add(error, "vkGetInstanceProcAddr does not know %s; Vulkan 1.2 is needed", missing);
         spyi_vk_instance_destroy(instance);
         return SPY_ERROR_NO_DEVICE;
     }
-    // These functions are NULL unless the instance has the extension VK_EXT_debug_utils.
-    instance->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)instance->get_proc(instance->handle,
-                                                                              "vkSetDebugUtilsObjectNameEXT");
-    instance->begin_label = (PFN_vkCmdBeginDebugUtilsLabelEXT)instance->get_proc(
-        instance->handle, "vkCmdBeginDebugUtilsLabelEXT");
-    instance->end_label =
-        (PFN_vkCmdEndDebugUtilsLabelEXT)instance->get_proc(instance->handle, "vkCmdEndDebugUtilsLabelEXT");
-    instance->insert_label = (PFN_vkCmdInsertDebugUtilsLabelEXT)instance->get_proc(
-        instance->handle, "vkCmdInsertDebugUtilsLabelEXT");
+    (void)spyi_vk_load_instance(instance, spyi_vk_debug_functions,
+                                sizeof spyi_vk_debug_functions / sizeof *spyi_vk_debug_functions);
     if (debug_utils) {
         PFN_vkCreateDebugUtilsMessengerEXT create = (PFN_vkCreateDebugUtilsMessengerEXT)instance->get_proc(
             instance->handle, "vkCreateDebugUtilsMessengerEXT");
         VkDebugUtilsMessengerCreateInfoEXT info;
         spyi_vk_messenger_info(instance, &info);
-        instance->destroy_messenger = (PFN_vkDestroyDebugUtilsMessengerEXT)instance->get_proc(
-            instance->handle, "vkDestroyDebugUtilsMessengerEXT");
         if (create == NULL || instance->destroy_messenger == NULL ||
             create(instance->handle, &info, NULL, &instance->messenger) != VK_SUCCESS) {
             instance->messenger = VK_NULL_HANDLE; // without a messenger only messages are missing
@@ -2223,10 +2233,12 @@ SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_t
 // Vulkan calls into errors.
 
 SPYI_FN const char *spyi_vk_result_name(VkResult result) {
+    static const struct {
+        VkResult result;
+        const char *name;
+    } results[] = {
 // clang-format off
-#define SPYI_VK_RESULT(name) \
-    case name: return #name;
-    switch ((int)result) {
+#define SPYI_VK_RESULT(name) { name, #name },
         SPYI_VK_RESULT(VK_SUCCESS)
         SPYI_VK_RESULT(VK_NOT_READY)
         SPYI_VK_RESULT(VK_TIMEOUT)
@@ -2246,10 +2258,12 @@ SPYI_FN const char *spyi_vk_result_name(VkResult result) {
         SPYI_VK_RESULT(VK_ERROR_OUT_OF_POOL_MEMORY)
         SPYI_VK_RESULT(VK_ERROR_INVALID_SHADER_NV)
         SPYI_VK_RESULT(VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS)
-    default: return "an unknown VkResult";
-    }
 #undef SPYI_VK_RESULT
-    // clang-format on
+        // clang-format on
+    };
+    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
+        if (results[i].result == result) return results[i].name;
+    return "an unknown VkResult";
 }
 
 SPYI_FN bool spyi_vk_is_lost(const spyi_vk_gpu *gpu, spyi_text *error) {
@@ -2404,12 +2418,7 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
     return SPY_OK;
 }
 
-// The device's functions by name. A loop over a table makes less code than a call for each function.
-typedef struct spyi_vk_function {
-    const char *name;
-    size_t offset; // the offset of the function's member in spyi_vk_functions
-} spyi_vk_function;
-
+// The members of spyi_vk_functions.
 #define SPYI_VK_ENTRY(name) { #name, offsetof(spyi_vk_functions, name) },
 static const spyi_vk_function spyi_vk_needed_functions[] = { SPYI_VK_DEVICE_FUNCTIONS(SPYI_VK_ENTRY) };
 static const spyi_vk_function spyi_vk_optional_functions[] = { SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(
@@ -4998,7 +5007,7 @@ struct spyi_vk_framebuffer {
     VkFramebuffer handle;
 };
 
-static uint8_t spyi_vk_pass_load(bool clear, bool ignore) {
+SPYI_FN VkAttachmentLoadOp spyi_vk_load_op(bool clear, bool ignore) {
     return clear    ? VK_ATTACHMENT_LOAD_OP_CLEAR
            : ignore ? VK_ATTACHMENT_LOAD_OP_DONT_CARE
                     : VK_ATTACHMENT_LOAD_OP_LOAD;
@@ -5014,12 +5023,12 @@ static spyi_vk_pass_key spyi_vk_make_key(const spyi_vk_raster *raster, const spy
     if (d == NULL) return key;
     for (uint32_t i = 0; i < d->target_count; i++) {
         if (d->targets[i].view == 0) continue;
-        key.loads[i] = spyi_vk_pass_load(d->targets[i].clear, d->targets[i].ignore);
+        key.loads[i] = (uint8_t)spyi_vk_load_op(d->targets[i].clear, d->targets[i].ignore);
         if (d->targets[i].resolve) key.resolves = (uint8_t)(key.resolves | 1u << i);
     }
     if (d->depth.view == 0) return key;
-    key.depth_load = spyi_vk_pass_load(d->depth.clear, d->depth.ignore);
-    key.stencil_load = spyi_vk_pass_load(d->depth.clear_stencil, d->depth.ignore_stencil);
+    key.depth_load = (uint8_t)spyi_vk_load_op(d->depth.clear, d->depth.ignore);
+    key.stencil_load = (uint8_t)spyi_vk_load_op(d->depth.clear_stencil, d->depth.ignore_stencil);
     return key;
 }
 
@@ -5303,12 +5312,6 @@ static void spyi_vk_target_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     barrier.dstAccessMask = barrier.srcAccessMask | VK_ACCESS_COLOR_ATTACHMENT_READ_BIT |
                             VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_READ_BIT;
     gpu->vk.vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
-}
-
-static VkAttachmentLoadOp spyi_vk_load_op(bool clear, bool ignore) {
-    return clear    ? VK_ATTACHMENT_LOAD_OP_CLEAR
-           : ignore ? VK_ATTACHMENT_LOAD_OP_DONT_CARE
-                    : VK_ATTACHMENT_LOAD_OP_LOAD;
 }
 
 // Integer samples are not averaged, so that sample 0 is taken.
@@ -6972,6 +6975,7 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_allocate_chunk,
     spyi_vk_free_chunk,
     spyi_compile_as_is,
+    NULL, // the compiler itself repairs SPIR-V
     spyi_vk_load,
     spyi_vk_destroy_kernel,
     {

@@ -26,6 +26,7 @@ from .math import (
     bool1 as bool1, bool2 as bool2, bool3 as bool3, bool4 as bool4, float1 as float1, float2 as float2, float2x2 as float2x2,
     float2x3 as float2x3, float2x4 as float2x4, float3 as float3, float3x2 as float3x2, float3x3 as float3x3,
     float3x4 as float3x4, float4 as float4, float4x2 as float4x2, float4x3 as float4x3, float4x4 as float4x4,
+    double1 as double1, double2 as double2, double3 as double3, double4 as double4,
     float16_t as float16_t, float16_t1 as float16_t1, float16_t2 as float16_t2, float16_t3 as float16_t3,
     float16_t4 as float16_t4, int1 as int1, int2 as int2, int3 as int3, int4 as int4, quatf as quatf, uint1 as uint1,
     uint2 as uint2, uint3 as uint3, uint4 as uint4,
@@ -92,9 +93,17 @@ class _ByName:  # attributes are functions and types of Slang
 
 class Error(RuntimeError):
     """An error of the library. The text says which function, which argument, what was expected and what came."""
-class ArgumentTypeError(Error, TypeError, ValueError):
+class BoundVariableException(Exception):
+    """BoundVariableException(message, variable): an argument does not fit the parameter."""
+
+    message: str
+    variable: Any
+    def __init__(self, message: str, variable: Any = None) -> None: ...
+class ResolveException(BoundVariableException):
+    """No function fits the arguments of a call."""
+class ArgumentTypeError(Error, TypeError, ValueError, ResolveException):
     """A type that does not fit. Also a TypeError, and a ValueError for scripts that were written for SlangPy."""
-class ArgumentValueError(Error, ValueError):
+class ArgumentValueError(Error, ValueError, ResolveException):
     """A value, shape or number of arguments that does not fit. Also a ValueError."""
 class IndexOutOfRangeError(Error, IndexError):
     """An index that a tensor does not have. Also an IndexError."""
@@ -368,6 +377,11 @@ class Function:
         """Run the function in the given number of threads; arguments are passed whole."""
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """Describe the call with these arguments: binding table, call shape, kernel text. Nothing runs."""
+    def prepare(self, *args: Any, **kwargs: Any) -> None:
+        """Begin to compile the call with these arguments on a thread of the library, and return at once. Their kinds, types
+        and shapes matter. The call itself waits for it, and raises what is wrong. Several kernels compile at the same
+        time.
+        """
     def time(self, *args: Any, **kwargs: Any) -> float:
         """Make the call, wait for it, and give the GPU's time in seconds."""
     @property

@@ -101,13 +101,20 @@ class DebugConsoleLoggerOutput(LoggerOutput):
             ctypes.windll.kernel32.OutputDebugStringW(_line(level, name, msg))
 
 
+def _level_of(level):
+    try:
+        return LogLevel(level)
+    except ValueError as error:
+        raise _slangpy.ArgumentTypeError("Logger: argument 'level': expected a LogLevel, got {!r}".format(level)) from error
+
+
 class Logger:
     """Logger(level=LogLevel.info, name="", use_default_outputs=True): passes messages of at least `level` on to all its outputs."""
 
     name: str
 
     def __init__(self, level: LogLevel = LogLevel.info, name: str = "", use_default_outputs: bool = True) -> None:
-        self._level = LogLevel(level)
+        self._level = _level_of(level)
         self.name = str(name)
         self._outputs: list[_Output] = [ConsoleLoggerOutput()] if use_default_outputs else []
         self._seen: set[tuple[LogLevel, str]] = set()
@@ -125,7 +132,7 @@ class Logger:
 
     @level.setter
     def level(self, level: LogLevel) -> None:
-        self._level = LogLevel(level)
+        self._level = _level_of(level)
 
     def add_output(self, output: _O) -> _O:
         """add_output(output): adds a LoggerOutput, or any object with write(level, name, msg)."""
@@ -166,7 +173,7 @@ class Logger:
     def log(self, level: LogLevel, msg: str, frequency: LogFrequency = LogFrequency.always) -> None:
         """log(level, msg, frequency=LogFrequency.always): logs a message. With LogFrequency.once, each text is logged only once. A message
         of LogLevel.none is always passed on; outputs write its bare text."""
-        level = LogLevel(level)
+        level = _level_of(level)
         if level < self._level and level != LogLevel.none:
             return
         with self._lock:

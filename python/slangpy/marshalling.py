@@ -361,12 +361,17 @@ class BoundVariableRuntime(BoundVariable):
     build the call."""
 
 
-class BoundVariableException(Exception):
-    """BoundVariableException(message, variable): an argument does not fit the parameter."""
+# The extension has these classes, because its own errors about arguments derive from them.
+BoundVariableException = _slangpy.BoundVariableException
+ResolveException = _slangpy.ResolveException
 
-    def __init__(self, message: str, variable: BoundVariable) -> None:
-        super().__init__(message)
-        self.message, self.variable = message, variable
+
+def _bound_variable_exception(self, message, variable=None):
+    Exception.__init__(self, message)
+    self.message, self.variable = message, variable
+
+
+BoundVariableException.__init__ = _bound_variable_exception
 
 
 class BoundCall:

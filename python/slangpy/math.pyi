@@ -429,6 +429,46 @@ class float16_t4(_FloatVector[bool4, Any]):
     a: float
 
 @final
+class double1(_FloatVector[bool1, Any]):
+    """A vector of 1 component of type double; v.xy, v.bgr and the like make new vectors."""
+
+    x: float
+    r: float
+
+@final
+class double2(_FloatVector[bool2, Any]):
+    """A vector of 2 components of type double; v.xy, v.bgr and the like make new vectors."""
+
+    x: float
+    y: float
+    r: float
+    g: float
+
+@final
+class double3(_FloatVector[bool3, Any]):
+    """A vector of 3 components of type double; v.xy, v.bgr and the like make new vectors."""
+
+    x: float
+    y: float
+    z: float
+    r: float
+    g: float
+    b: float
+
+@final
+class double4(_FloatVector[bool4, Any]):
+    """A vector of 4 components of type double; v.xy, v.bgr and the like make new vectors."""
+
+    x: float
+    y: float
+    z: float
+    w: float
+    r: float
+    g: float
+    b: float
+    a: float
+
+@final
 class float2x2(_Matrix[float2, float2]):
     """A matrix of 2 rows and 2 columns of float, packed by rows."""
 
@@ -464,7 +504,7 @@ class float4x3(_Matrix[float3, float4]):
 class float4x4(_Matrix[float4, float4]):
     """A matrix of 4 rows and 4 columns of float, packed by rows."""
 
-_Real = float1 | float2 | float3 | float4 | float16_t1 | float16_t2 | float16_t3 | float16_t4 | float16_t | _Matrix[Any, Any]
+_Real = float1 | float2 | float3 | float4 | double1 | double2 | double3 | double4 | float16_t1 | float16_t2 | float16_t3 | float16_t4 | float16_t | _Matrix[Any, Any]
 _Integer = int1 | int2 | int3 | int4 | uint1 | uint2 | uint3 | uint4
 _F = TypeVar("_F", bound=_Real)
 _FV = TypeVar("_FV", bound=_FloatVector[Any, Any])

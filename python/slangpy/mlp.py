@@ -2,6 +2,7 @@
 the guide."""
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -31,10 +32,17 @@ def _function(device: Device, name: str) -> Function:
     """Returns a function of mlp.slang. Its module lives as long as the device's object."""
     module: Any = getattr(device, "_mlp_module", None)
     if module is None:
-        module = Module.load_from_source(device, "slangpy_mlp", "import mlp;")
+        module = Module.load_from_source(device, "slangpy_mlp", "__exported import mlp;")
         setattr(device, "_mlp_module", module)
     found: Function = module.find_function(name)
     return found
+
+
+def _uniform(count: int, seed: int) -> np.ndarray[Any, Any]:
+    """Returns random numbers in 0..1: spyi_uniform() of mlp_training.slang for each index."""
+    state = (np.arange(count, dtype=np.uint32) + np.uint32(seed * 2654435761 % 2**32)) * np.uint32(747796405) + np.uint32(2891336453)
+    word = ((state >> ((state >> 28) + 4)) ^ state) * np.uint32(277803737)
+    return (((word >> 22) ^ word) >> 8).astype(np.float32) / np.float32(16777216)
 
 
 class Network:
@@ -83,13 +91,15 @@ class Network:
 
     def initialize(self, scheme: str, seed: int = 0) -> None:
         """Draw new weights, uniform within He's ("he") or Xavier's ("xavier") bounds; biases become 0."""
-        count = math.prod(self.parameters.shape)
-        drawn = Tensor.zeros(self.device, (count,))
-        _function(self.device, "first_weight")(
-            np.arange(count, dtype=np.int32), self.inputs, self.outputs, self.width, self.depth, int(self.bias), int(scheme == "xavier"), seed,
-            _result=drawn)
+        # The same numbers as first_weight() of mlp_training.slang, without a kernel to compile.
+        drawn, at = 2 * _uniform(math.prod(self.parameters.shape), seed) - 1, 0
+        for rows, columns in self._sizes():
+            end = at + rows * columns
+            drawn[at:end] *= np.sqrt(np.float32(6) / np.float32(rows + columns if scheme == "xavier" else rows))
+            at = end + self.bias * columns
+            drawn[end:at] = 0
         kind = np.float16 if self.dtype == "half" else np.float32
-        self.parameters.copy_from_numpy(drawn.to_numpy().reshape(tuple(self.parameters.shape)).astype(kind))
+        self.parameters.copy_from_numpy(drawn.reshape(tuple(self.parameters.shape)).astype(kind))
 
     def views(self, tensor: Tensor | None = None) -> dict[str, Tensor]:
         """Returns views of the parameters by name: 'layers.0.weight' of shape (inputs, outputs), with bias also 'layers.0.bias', and so
@@ -171,11 +181,12 @@ class Optimizer:
     def step(self, encoder: CommandEncoder | None = None) -> None:
         """Change the parameters by their gradients, and set the gradients to 0. With an encoder the step is recorded. If a gradient is
         infinite or NaN, the parameters stay as they are from this step on, until check()."""
-        for p in self.parameters:
-            self._call(encoder, "check_gradient", p.grad_out, self._state)
-        self._call(encoder, "begin_step", self._state)
-        for k, p in enumerate(self.parameters):
-            self._update(encoder, k, p)
+        for name, *args in self._calls():
+            function = _function(self.device, name)
+            if encoder is None:
+                function(*args)
+            else:
+                function.append_to(encoder, *args)
 
     def check(self) -> None:
         """Raise slangpy.Error if a step had a gradient that is infinite or NaN; it names the first such step. Waits for the device."""
@@ -184,15 +195,20 @@ class Optimizer:
             self._state.copy_from_numpy(np.array([done, 0], np.int32))
             raise Error(f"{type(self).__name__}.check: step {failed} had gradients that are not finite; the parameters are those of step {done}")
 
-    def _call(self, encoder: CommandEncoder | None, name: str, *args: Any) -> None:
-        function = _function(self.device, name)
-        if encoder is None:
-            function(*args)
-        else:
-            function.append_to(encoder, *args)
+    def _calls(self) -> list[tuple[Any, ...]]:
+        """Returns the calls of a step, as names of mlp.slang's functions and their arguments."""
+        return [
+            *(("check_gradient", p.grad_out, self._state) for p in self.parameters), ("begin_step", self._state),
+            *(self._update(k, p) for k, p in enumerate(self.parameters))]
 
-    def _update(self, encoder: CommandEncoder | None, number: int, parameters: Tensor) -> None:
+    def _update(self, number: int, parameters: Tensor) -> tuple[Any, ...]:
         raise NotImplementedError
+
+    def _prepare(self) -> None:
+        """Let the kernels of step() compile while the program goes on; step() raises what is wrong with them."""
+        with contextlib.suppress(Error):
+            for name, *args in self._calls():
+                _function(self.device, name).prepare(*args)
 
 
 class SGD(Optimizer):
@@ -200,9 +216,10 @@ class SGD(Optimizer):
 
     def __init__(self, parameters: Network | Tensor | Sequence[Network | Tensor], rate: float = 1e-2, loss_scale: float = 1.0) -> None:
         super().__init__(parameters, rate, loss_scale)
+        self._prepare()
 
-    def _update(self, encoder: CommandEncoder | None, number: int, parameters: Tensor) -> None:
-        self._call(encoder, "sgd", parameters, parameters.grad_out, self._rate, self.loss_scale, self._state)
+    def _update(self, number: int, parameters: Tensor) -> tuple[Any, ...]:
+        return "sgd", parameters, parameters.grad_out, self._rate, self.loss_scale, self._state
 
 
 class Adam(Optimizer):
@@ -215,10 +232,11 @@ class Adam(Optimizer):
         super().__init__(parameters, rate, loss_scale)
         self.beta1, self.beta2 = beta1, beta2
         self._moments = [(Tensor.zeros(self.device, p.shape), Tensor.zeros(self.device, p.shape)) for p in self.parameters]
+        self._prepare()
 
-    def _update(self, encoder: CommandEncoder | None, number: int, parameters: Tensor) -> None:
+    def _update(self, number: int, parameters: Tensor) -> tuple[Any, ...]:
         mean, square = self._moments[number]
-        self._call(encoder, "adam", parameters, parameters.grad_out, mean, square, self._rate, self.beta1, self.beta2, self.loss_scale, self._state)
+        return "adam", parameters, parameters.grad_out, mean, square, self._rate, self.beta1, self.beta2, self.loss_scale, self._state
 
 
 # >>files in safetensors' layout: eight bytes with the length of a JSON text, the text, then the tensors' bytes.

@@ -23,7 +23,7 @@ PATHS = {
     "core.calldata": ("helpers", "CallData=chains.CallData SLANG_PATH set_dump_generated_shaders set_dump_slang_intermediates set_print_generated_shaders "
         "set_allow_torch_fallback=natives.set_allow_torch_fallback"),
     "core.generator": ("helpers", "MAX_DISPATCH_THREAD_GROUPS_X generate_code=native_classes.generate_code KernelGenException=native_classes.KernelGenException"),
-    "core.callsignature": ("marshalling", "BoundVariable BoundCall BoundVariableException BindContext "
+    "core.callsignature": ("marshalling", "BoundVariable BoundCall BoundVariableException ResolveException BindContext "
         "KernelGenException=native_classes.KernelGenException"),
     "core.logging": ("tables", "TableColumn generate_table bound_variables_table bound_call_table bound_runtime_variables_table "
         "bound_runtime_call_table function_reflection mismatch_info bound_exception_info"),

@@ -94,7 +94,7 @@ class SpecializationArg:
         return SpecializationArg(SpecializationArgKind.expr, expr)
 
     def __repr__(self):
-        return "SpecializationArg(kind={}, value={!r})".format(self.kind.name, self.value)
+        return 'SpecializationArg(kind={}, value="{}")'.format(self.kind.name, self.value)
 
 
 # >>sessions
@@ -403,7 +403,10 @@ class SlangEntryPoint:
 
     def specialize(self, specialization_args: Iterable[SpecializationArg | str | int | Struct | TypeReflection]) -> SlangEntryPoint:
         """specialize(specialization_args): returns a generic entry point with its generic arguments: SpecializationArgs, types, their
-        names, or numbers. Raises a RuntimeError for an unknown type."""
+        names, or numbers; without arguments the entry point as it is. Raises a RuntimeError for an unknown type."""
+        specialization_args = list(specialization_args)
+        if not specialization_args:
+            return self
         arguments = ", ".join(str(getattr(a, "value", getattr(a, "name", a))) for a in specialization_args)
         full = "{}<{}>".format(self.function.name.split("<")[0], arguments)
         function = _slangpy.Module.find_function(self.module, full)

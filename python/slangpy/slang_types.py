@@ -37,7 +37,13 @@ def _differentiable(self):
 
 def _derivative(self):
     """The type of the derivative; None if the type is not differentiable."""
-    return self.module.layout.find_type_by_name(_type_of(self).full_name + ".Differential") if _differentiable(self) else None
+    type = _type_of(self)
+    if not _differentiable(self):
+        return None
+    if type.kind.name != "array":
+        return self.module.layout.find_type_by_name(type.full_name + ".Differential")
+    element = type.element_type.derivative
+    return type if element is type.element_type else element and self.module.layout.array_type(element, type.element_count)
 
 
 def _is_generic(self):

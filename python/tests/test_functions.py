@@ -632,6 +632,38 @@ def test_explain(m):
             m.add.explain(*bad)
 
 
+def test_prepare(load, device):
+    """prepare() compiles ahead of time and runs nothing. The call then compiles nothing more, and raises what is wrong with its arguments or
+    its kernel."""
+    m = load("""
+float twice(float x) { return 2 * x; }
+float halved(float x) { return x / 2; }
+[Differentiable] float cube(float x) { return x * x * x; }
+float broken<T>(T x) { static_assert(false, "broken is broken"); return 1; }
+""")
+    x, y = np.float32([1, 2]), spy.Tensor.zeros(device, (2,))
+    before = device.stats()
+    assert m.twice.prepare(x, _result=y) is None and m.halved.thread_group_size(64).prepare(x=x, _result=y) is None
+    t = spy.Tensor.from_numpy(device, x).with_grads()
+    seeds = spy.Tensor.from_numpy(device, np.ones(2, np.float32))
+    m.cube.bwds.prepare(t, _result=spy.diffPair(d=seeds))
+    m.twice(x, _result=y)
+    assert y.to_numpy().tolist() == [2, 4]
+    m.halved.thread_group_size(64)(x=x, _result=y)
+    assert y.to_numpy().tolist() == [0.5, 1]
+    m.cube.bwds(t, _result=spy.diffPair(d=seeds))
+    assert t.grad_out.to_numpy().tolist() == [3, 12]
+    after = device.stats()
+    assert after["kernels_built"] == before["kernels_built"] + 3 and after["dispatches"] == before["dispatches"] + 3
+    m.twice.prepare(1, 2)
+    with pytest.raises(spy.Error, match="Too many arguments"):
+        m.twice(1, 2)
+    m.broken.prepare(x)
+    for _ in range(2):
+        with pytest.raises(spy.Error, match="broken is broken"):
+            m.broken(x)
+
+
 def test_time(m):
     """time() returns the GPU's time of a call in seconds. (Feature F1.)"""
     x = spy.Tensor.zeros(m.device, (100000,))

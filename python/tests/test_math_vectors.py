@@ -475,7 +475,11 @@ def test_assignment_operators_make_new_values():
 def test_numpy_meets_vectors():
     data = np.array([1.0, 2.0, 3.0], np.float32)
     total = spy.float3(1, 2, 3) + data
-    assert isinstance(total, np.ndarray) and total.tolist() == [2, 4, 6]
+    assert total == spy.float3(2, 4, 6) and type(total) is spy.float3
+    assert type(spy.int3(1, 2, 3) * np.array([2, 2, 2])) is spy.int3 and spy.float3(1) - data.astype(np.float64) == spy.float3(0, -1, -2)
+    for array in (spy.int3(1, 2, 3) + data, spy.float3(1) + np.ones((2, 3), np.float32), spy.float3(1) + np.ones(1)):  # numpy adds
+        assert isinstance(array, np.ndarray)
+    assert (spy.int3(1, 2, 3) + data).tolist() == [2, 4, 6]
     assert (data * spy.float3(2)).tolist() == [2, 4, 6]
     assert type(spy.float3(1) * np.float32(2)) in (spy.float3, np.ndarray)
     assert np.sin(spy.float3(0)).tolist() == [0, 0, 0]

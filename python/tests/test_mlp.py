@@ -496,6 +496,24 @@ def test_first_weights(device, activation, bound):
     assert np.array_equal(net.parameters.to_numpy(), mlp.Network(device, 30, 20, 40, 2, activation, bias=True, seed=5).parameters.to_numpy())
     assert not np.array_equal(net.parameters.to_numpy(), mlp.Network(device, 30, 20, 40, 2, activation, bias=True, seed=6).parameters.to_numpy())
     assert not mlp.Network(device, 3, 2, init=None).parameters.to_numpy().any()
+    # They are the numbers of first_weight(), which C programs call.
+    m = spy.Module.load_from_source(device, "weights", "__exported import mlp;")
+    for seed, dtype in ((5, "float"), (-3, "half"), (2**31 - 1, "mixed")):
+        net = mlp.Network(device, 30, 20, 40, 2, activation, bias=True, seed=seed, dtype=dtype)
+        got = net.parameters.to_numpy()
+        same = m.first_weight(np.arange(got.size, dtype=np.int32), 30, 20, 40, 2, 1, int(activation == "Tanh"), seed).to_numpy()
+        assert np.allclose(got, same, rtol=1e-3 if dtype == "half" else 1e-6, atol=1e-4 if dtype == "half" else 0)
+
+
+def test_prepared_steps():
+    """Optimisers compile the kernels of their step when they are made; the step compiles nothing more."""
+    with spy.create_device() as device:
+        nets = [mlp.Network(device, 3, 2, 4, 1), mlp.Network(device, 3, 2)]
+        assert device.stats()["kernels_built"] == 0
+        adam, sgd = mlp.Adam(nets), mlp.SGD(nets[0])
+        adam.step(), sgd.step()
+        assert device.stats()["kernels_built"] == 6  # begin_step, sgd, and for each rank check_gradient and adam
+        assert adam.steps == 1 and sgd.steps == 1
 
 
 # >>checkpoints

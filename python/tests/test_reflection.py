@@ -350,7 +350,7 @@ def test_modifiers(layout):
     assert f.modifiers == [Modifier.differentiable] and f.differentiable and f.has_modifier(Modifier.differentiable)
     a, b, m = f.parameters
     assert a.modifiers == [Modifier.nodiff, Modifier.inn] and b.modifiers == [Modifier.inout] and m.modifiers == [Modifier.out]
-    assert b.has_modifier(Modifier.inout) and not b.has_modifier(Modifier.inn) and not b.has_modifier(Modifier.out)
+    assert b.has_modifier(Modifier.inout) and not b.has_modifier(Modifier.inn) and b.has_modifier(Modifier.out)
     assert not f.has_modifier(Modifier.static) and not layout.find_function_by_name("add").differentiable
     with pytest.raises(TypeError, match="expected a ModifierID"):
         f.has_modifier("inout")

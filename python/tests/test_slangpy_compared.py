@@ -171,3 +171,109 @@ def test_structured_buffers_ignore_what_is_behind_the_last_whole_element(device)
     assert m.last(device.create_buffer(data=data, usage=spy.BufferUsage.shader_resource)) == 514
     with pytest.raises(RuntimeError, match="one element of 12 bytes"):
         m.last(device.create_buffer(data=data[:2], usage=spy.BufferUsage.shader_resource))
+
+
+def test_vectors_of_small_numbers_come_back_as_vectors(device):
+    """A vector of 8- or 16-bit numbers comes back in the class of 32 bits, one of doubles as doubleN; vector<T, 1> is a vector."""
+    m = spy.Module.load_from_source(device, "compared_vectors", """
+        half3 halves(int a) { return half3(half(a)); } double2 doubles(double2 a) { return a / 3; } vector<int16_t, 2> shorts(int a) { return vector<int16_t, 2>(int16_t(a)); }
+        vector<uint8_t, 4> bytes(int a) { return vector<uint8_t, 4>(uint8_t(a)); } vector<float, 1> one(float a) { return vector<float, 1>(a); } float number(float a) { return a; }
+        struct S { double2 d; half2 h; vector<float, 1> one; }; S whole(double a) { S s; s.d = double2(a); s.h = half2(1, 2); s.one = 3; return s; } void out_(out double2 a) { a = double2(0.5, 1); }""")
+    for result, wanted in ((m.halves(3), spy.float3(3)), (m.shorts(-3), spy.int2(-3)), (m.bytes(200), spy.uint4(200)), (m.one(2.5), spy.float1(2.5))):
+        assert type(result) is type(wanted) and result == wanted
+    assert type(m.number(2.0)) is float
+    third = m.doubles([1.0, 2.0])
+    assert type(third) is spy.double2 and third.x == 1 / 3 and list(third * 3) == [1, 2] and m.doubles(third).y == 2 / 9
+    assert str(third) == "{0.3333333333333333, 0.6666666666666666}" and np.array(third).dtype == np.float64
+    whole = m.whole(0.1)
+    assert whole["d"] == spy.double2(0.1) and type(whole["h"]) is spy.float16_t2 and type(whole["one"]) is spy.float1
+    ref = spy.ValueRef(spy.double2(0))
+    m.out_(ref)
+    assert ref.value == spy.double2(0.5, 1)
+
+
+def test_math_of_mixed_vectors_is_math_of_floats():
+    """Functions of slangpy.math compute with floats if their vectors have several types: nothing is rounded to an int."""
+    i, f, u = spy.int3(1, -2, 3), spy.float3(0.5, -0.25, 4), spy.uint3(1, 2, 3)
+    for result, wanted in ((spy.math.min(i, f), (0.5, -2, 3)), (spy.math.max(f, i), (1, -0.25, 4)), (spy.math.max(i, u), (1, 2, 3)), (spy.math.clamp(f, u, spy.float16_t3(9)), (1, 2, 4))):
+        assert type(result) is spy.float3 and result == wanted
+    assert spy.math.dot(i, f) == 13 and type(spy.math.min(i, [1, 2, 3])) is spy.int3 and type(spy.math.min(spy.double3(0.1), f)) is spy.double3
+    assert spy.math.asuint(np.float32(1)) == spy.math.asuint(spy.float16_t(1)) == 0x3F800000
+    half = spy.math.quat_from_angle_axis(0.5, spy.float3(1, 0, 0))
+    assert spy.math.slerp([0.0, 0.0, 0.0, 1.0], spy.float4(half.x, half.y, half.z, half.w), 1.0) == half
+    with pytest.raises(TypeError):
+        spy.math.conjugate([1.0, 2.0, 3.0])
+
+
+def test_set_and_write_count_in_the_order_of_the_chain(device):
+    """Of set() and write() the later one counts."""
+    m = spy.Module.load_from_source(device, "compared_order", "uniform float a; uniform float b; float f(float x) { return x * a + b; }")
+    def write(cursor, value):
+        cursor.a = value
+        cursor["b"] = 1.0
+    assert m.f.write(write, 2.0).set(a=9.0)(1.0) == 10 and m.f.set(a=9.0, b=5.0).write(write, 2.0)(1.0) == 3
+    assert m.f.set(lambda f: {"a": 3.0, "b": 0.0}).write(write, 2.0).set({"b": 7.0})(1.0) == 9 and m.f.write(write, 2.0).set(lambda f: {"a": 4.0})(1.0) == 5
+
+
+def test_entry_points_may_have_names_of_slang_functions(device):
+    """An entry point or a function for dispatches is run by its name, though Slang itself has functions of that name."""
+    names = ("lerp", "min", "clamp", "reflect", "dyn")
+    module = device.load_module_from_source("compared_core_names", "RWStructuredBuffer<float> o;\n" + "".join(
+        '[shader("compute")] [numthreads(1, 1, 1)] void {}(uniform float k) {{ o[0] = k + {}; }}\n'.format(name, i) for i, name in enumerate(names)) +
+        "void step(uint3 dispatchThreadID, RWStructuredBuffer<float> t) { t[dispatchThreadID.x] = 5; } float floor(float a) { return a + 100; }")
+    out = device.create_buffer(element_count=1, struct_size=4, usage=spy.BufferUsage.unordered_access | spy.BufferUsage.shader_resource)
+    for i, name in enumerate(names):
+        device.create_compute_kernel(device.link_program([module], [module.entry_point(name)])).dispatch([1, 1, 1], vars={"o": out}, k=10.0)
+        assert out.to_numpy().view(np.float32)[0] == 10 + i
+        spy.Module(module)[name].dispatch([1, 1, 1], vars={"o": out}, k=20.0)
+        assert out.to_numpy().view(np.float32)[0] == 20 + i
+    spy.Module(module).step.dispatch([1, 1, 1], t=out)
+    assert out.to_numpy().view(np.float32)[0] == 5 and spy.Module(module).floor(1.5) == 101.5
+
+
+def test_pack_takes_objects_with_get_this(device):
+    """pack() packs what get_this() gives at that time, also of objects in lists."""
+    m = spy.Module.load_from_source(device, "compared_pack", "struct P { float a; }; struct Q { P ps[2]; float b; }; float sum(Q q) { return q.ps[0].a + 10 * q.ps[1].a + 100 * q.b; }")
+    class This:
+        def __init__(self, value):
+            self.value = value
+
+        def get_this(self):
+            return self.value
+    p = This({"_type": "P", "a": 2.0})
+    q = This({"_type": "Q", "ps": [{"_type": "P", "a": 1.0}, p], "b": 3.0})
+    packed = spy.pack(m, q)
+    assert m.sum(packed) == 321 and m.sum(spy.pack(m, {"_type": "Q", "ps": [p, p], "b": 0.0})) == 22
+    q.value = None
+    assert m.sum(packed) == 321
+
+
+def test_errors_of_arguments_are_slangpys(m):
+    """SlangPy's exceptions of calls are bases of the library's errors of arguments."""
+    from slangpy.bindings.boundvariable import BoundVariableException
+    from slangpy.core.callsignature import ResolveException
+    for call in (lambda: m.add(1.0), lambda: m.add(1.0, spy.float2(1), c=2), lambda: m.read(2.0), lambda: m.add(np.ones(3), np.array([None]))):
+        with pytest.raises(ResolveException) as caught:
+            call()
+        assert isinstance(caught.value, (ValueError, RuntimeError, BoundVariableException)) and str(caught.value)
+    error = BoundVariableException("text", None)
+    assert str(error) == error.message == "text" and error.variable is None
+
+
+def test_small_things_of_other_users(m, device):
+    with pytest.raises(AttributeError):
+        m[""]
+    with pytest.raises(TypeError):
+        spy.Logger("name")
+    assert repr(spy.SpecializationArg.from_type("X")) == 'SpecializationArg(kind=type, value="X")'
+    module = device.load_module_from_source("compared_small", "[shader(\"compute\")] [numthreads(1, 1, 1)] void main() {} void io(in float a, out float b, inout float c) { b = c = a; }")
+    entry = module.entry_point("main")
+    assert entry.specialize([]) is entry
+    a, b, c = module.layout.find_function_by_name("io").parameters
+    modifier = spy.ModifierID
+    assert [[p.has_modifier(x) for x in (modifier.inn, modifier.out, modifier.inout)] for p in (a, b, c)] == [[True, False, False], [False, True, False], [False, True, True]]
+    for name, wanted in (("float[3]", "float[3]"), ("float3[2]", "vector<float,3>[2]"), ("S[2]", None), ("float", "float")):
+        derivative = m.layout.find_type_by_name(name).derivative
+        assert (derivative and derivative.full_name) == wanted
+    t = spy.Tensor.zeros(device, (1,), "float3")
+    assert repr(t.cursor()[0]).endswith("[vector<float,3>]")

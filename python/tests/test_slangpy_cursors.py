@@ -134,7 +134,7 @@ def test_assignment_by_attribute_name_and_index_writes(own):
 
 def test_repr_is_the_value_and_the_type(own):
     own[0].h = 1.5
-    assert repr(own[0].h) == "1.5 [half]" and "[float3]" in repr(own[0].a)
+    assert repr(own[0].h) == "1.5 [half]" and "[vector<float,3>]" in repr(own[0].a)
 
 
 def test_reinterpret_views_the_bytes_as_another_type(own, module):

@@ -544,3 +544,17 @@ def test_scalars_make_only_their_result(m):
         assert gc.get_count()[0] - before <= 2
     finally:
         gc.enable()
+
+
+def test_exit_while_preparing():
+    """A process may end while kernels compile ahead of time, with and without its device closed."""
+    script = """
+        import slangpy as spy
+        d = spy.create_device()
+        m = spy.Module.load_from_source(d, "m", "float f(float x) { return x + 1; } float g(float x) { return x - 1; }")
+        x = spy.Tensor.zeros(d, (4,))
+        m.f.prepare(x, _result=x), m.g.prepare(x, _result=x)
+        """
+    for end in ("", "d.close()", "del m, x"):
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(script) + end], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0 and not done.stderr, done.stderr

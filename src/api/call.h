@@ -432,7 +432,8 @@ SPY_API spy_status spy_call_prepared(spy_prepared *prepared, spy_args args);
 // Adds one reference to the prepared call, which then needs one more release. Threads: any.
 SPY_API void spy_retain_prepared(spy_prepared *prepared);
 // Drops one reference; the last one frees the prepared call. Call it before the device is released. NULL is
-// ignored. Threads: any, at any time.
+// ignored. A compilation under way goes on, and plain calls with such arguments wait for it and use its kernel.
+// Threads: any, at any time.
 SPY_API void spy_release_prepared(spy_prepared *prepared);
 
 #ifdef __cplusplus

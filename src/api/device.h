@@ -111,7 +111,7 @@ typedef struct spy_device_desc {
     size_t pack_size_bytes; // the size of pack_data in bytes
     bool record_pack;       // record the modules and calls that spy_save_pack() writes
     // With record_pack or a pack: the device needs no GPU and no driver. Calls are checked and compute
-    // nothing.
+    // nothing. Tensors hold what the program writes; textures read as zeros.
     bool offline;
     // CUDA, with record_pack: the compute capabilities (90 for sm_90) to compile kernels for; the smallest one also
     // serves all devices that are not named, as PTX. NULL means the device's own.

@@ -698,7 +698,9 @@
 // choose the variant that is compiled first.
 //
 // With desc.async a thread compiles, and spy_prepared_ready says when it is done. SPY_ERROR_NOT_READY is an
-// answer there, and is not kept as an error.
+// answer there, and is not kept as an error. A plain call with such arguments waits for the thread and uses
+// what it made. So a program that will need several kernels may prepare them all, and release the prepared
+// calls at once: the driver's compiler works on them at the same time.
 //
 // desc.options are those of chapter 19. They are copied, and all calls get them, with the values of globals
 // that they had. Globals that change from call to call are set by the options' write_globals hook, or are

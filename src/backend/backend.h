@@ -123,6 +123,7 @@ typedef struct spyi_limits {
     uint8_t texels[SPY_DTYPE_COUNT][4];
     uint32_t fill_alignment; // alignment in bytes of a fill's offset and size (4 on Vulkan)
     bool unified_memory;     // device memory is mapped and cached: transfers need no staging
+    bool any_arch;           // kernels are for a pack, so that their text serves devices of other architectures, too
 } spyi_limits;
 
 enum spyi_texel_use { SPYI_TEXEL_READS = 1, SPYI_TEXEL_WRITES = 2 };
@@ -171,6 +172,17 @@ static inline uint64_t spyi_open_submit(const spyi_gpu *gpu) {
     return ((const spyi_gpu_base *)(const void *)gpu)->open;
 }
 
+// The faults of Slang's code that were found and could not be repaired.
+typedef struct spyi_code_faults {
+    bool saved;     // the code saves values in nested loops of different length
+    bool additions; // the code adds gradients of array elements that are read at several indices
+} spyi_code_faults;
+
+// Repairs faults in the text that Slang makes for SPYI_TARGET_CUDA, before the text is kept and compiled.
+// `*text` has `*size` bytes with its NUL, and may be replaced by another block of spyi_malloc(). Its first
+// `prelude` bytes are Slang's prelude and are not read.
+typedef void (*spyi_mend_func)(char **text, size_t *size, size_t prelude, spyi_code_faults *faults);
+
 struct spyi_backend {
     const char *name; // "vulkan"
     size_t (*enumerate)(spy_device_info *infos, size_t capacity, spyi_text *error);
@@ -187,9 +199,10 @@ struct spyi_backend {
     // Kernels are made in two steps. compile makes of desc->code a blob that can leave the process, for any
     // device with this profile: SPIR-V words, PTX that ends with a NUL, or a cubin. It appends to `blob`.
     // `compiler` is the path of the compiling library; NULL means the library that is found. `ctx` is for the
-    // log, and may be NULL.
+    // log, and may be NULL. With `desc` NULL it only opens the compiler.
     spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                           const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
+    spyi_mend_func mend; // NULL in backends of other targets: the compiler itself repairs SPIR-V
     // Makes a kernel of a blob, which is desc->code. When destroy_kernel is called, no work uses the kernel
     // any more.
     spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);

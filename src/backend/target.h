@@ -39,6 +39,17 @@ typedef struct spyi_rules {
 
 SPYI_FN const spyi_rules *spyi_rules_of(spyi_target target);
 
+// >>repairs of Slang's code, which the compiler makes for SPIR-V, and spyi_backend.mend for CUDA
+
+// Names in Slang's code, the same for both targets. A backward derivative's name begins with s_bwdProp_. A
+// struct with s_bwdCallableCtx_ in its name holds values that do not depend on gradients. A function with
+// dzero in its name makes a zero.
+#define SPYI_ADDITION_BACKWARD "s_bwdProp_"
+#define SPYI_ADDITION_CONTEXT "s_bwdCallableCtx_"
+#define SPYI_ADDITION_ZERO "dzero"
+
+enum { SPYI_MOST_INDICES = 24 }; // the largest number of indices of a value that is saved in nested loops
+
 // >>for backends
 
 // Fills the members of a profile that equal those of the user's device info.

@@ -27,15 +27,18 @@
 #else
 #define SPYI_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #endif
-#define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
 // For functions beside a hot path, whose registers they would take if they were inlined.
 #define SPYI_NOINLINE __attribute__((noinline))
 #define SPYI_THREAD_LOCAL __thread
 #else
 #define SPYI_PRINTF(text, first)
-#define SPYI_LIKELY(x) (x)
 #define SPYI_NOINLINE __declspec(noinline)
 #define SPYI_THREAD_LOCAL __declspec(thread)
+#endif
+#if defined(__GNUC__) && defined(__OPTIMIZE__)
+#define SPYI_LIKELY(x) __builtin_expect(!!(x), 1)
+#else // without optimisation the hint would be four more instructions
+#define SPYI_LIKELY(x) (x)
 #endif
 
 // tools/amalgamate puts these two around files through which no repeated call runs (part `cold` of
@@ -215,6 +218,9 @@ SPYI_FN void spyi_text_add_n(spyi_text *t, const char *s, size_t n);
 SPYI_FN const char *spyi_text_str(const spyi_text *t); // returns the text, never NULL
 SPYI_FN void spyi_text_clear(spyi_text *t);            // makes the text empty; it keeps its memory
 SPYI_FN void spyi_text_free(spyi_text *t);
+// Copies the text to `to` of `capacity` bytes, as snprintf() does, frees it, and returns its length. When an
+// allocation has failed since spyi_failed_allocations() was `failed`, the text is "out of host memory".
+SPYI_FN size_t spyi_text_give(spyi_text *t, uint32_t failed, char *to, size_t capacity);
 SPYI_FN char *spyi_strdup(const char *s); // returns a copy from the process allocator; NULL stays NULL
 SPYI_FN bool spyi_is_word(char c); // returns true for the characters of identifiers: letters, digits and '_'
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
@@ -454,6 +460,6 @@ SPYI_FN void spyi_await(spyi_context *ctx, int32_t seen);
 
 SPYI_FN size_t spyi_align(size_t value, size_t alignment); // rounds up to a multiple of `alignment`, which
                                                            // may be any number > 0
-SPYI_FN size_t spyi_scalar_size(spy_dtype dtype);          // returns bytes in host memory
+SPYI_FN bool spyi_dtype_is_float(spy_dtype dtype);         // returns whether it is a floating-point type
 
 #endif // SPYI_BASE_H

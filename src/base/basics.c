@@ -2,13 +2,17 @@
 #include "base/base.h"
 
 const char *spy_status_text(spy_status status) {
-    switch (status) {
-#define SPYI_STATUS_CASE(name, value, text)                                                                  \
-    case name: return text;
-        SPY_STATUS_LIST(SPYI_STATUS_CASE)
-#undef SPYI_STATUS_CASE
-    default: return "an unknown status";
-    }
+    static const struct {
+        spy_status status;
+        const char *text;
+    } texts[] = {
+#define SPYI_STATUS_TEXT(name, value, text) { name, text },
+        SPY_STATUS_LIST(SPYI_STATUS_TEXT)
+#undef SPYI_STATUS_TEXT
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i].status == status) return texts[i].text;
+    return "an unknown status";
 }
 
 void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
@@ -21,47 +25,26 @@ void spy_log_stderr(spy_log_level level, const char *message, void *user_data) {
     fprintf(stderr, "slangpy: %s: %s\n", word, message ? message : "");
 }
 
-// SPY_DTYPE_DEFAULT stands for float32, and has its size.
+// In the order of spy_dtype. SPY_DTYPE_DEFAULT stands for float32.
+static const struct {
+    const char *name;
+    size_t size;
+} spyi_dtypes[SPY_DTYPE_COUNT] = {
+    { "float", 4 },    { "bool", 1 },  { "int8_t", 1 }, { "uint8_t", 1 }, { "int16_t", 2 },
+    { "uint16_t", 2 }, { "int", 4 },   { "uint", 4 },   { "int64_t", 8 }, { "uint64_t", 8 },
+    { "half", 2 },     { "float", 4 }, { "double", 8 },
+};
+
 size_t spy_dtype_size_bytes(spy_dtype dtype) {
-    switch (dtype) {
-    case SPY_DTYPE_BOOL:
-    case SPY_DTYPE_INT8:
-    case SPY_DTYPE_UINT8: return 1;
-    case SPY_DTYPE_INT16:
-    case SPY_DTYPE_UINT16:
-    case SPY_DTYPE_FLOAT16: return 2;
-    case SPY_DTYPE_DEFAULT:
-    case SPY_DTYPE_INT32:
-    case SPY_DTYPE_UINT32:
-    case SPY_DTYPE_FLOAT32: return 4;
-    case SPY_DTYPE_INT64:
-    case SPY_DTYPE_UINT64:
-    case SPY_DTYPE_FLOAT64: return 8;
-    default: return 0;
-    }
+    return (unsigned)dtype < SPY_DTYPE_COUNT ? spyi_dtypes[dtype].size : 0;
 }
 
 const char *spy_dtype_name(spy_dtype dtype) {
-    switch (dtype) {
-    case SPY_DTYPE_BOOL: return "bool";
-    case SPY_DTYPE_INT8: return "int8_t";
-    case SPY_DTYPE_UINT8: return "uint8_t";
-    case SPY_DTYPE_INT16: return "int16_t";
-    case SPY_DTYPE_UINT16: return "uint16_t";
-    case SPY_DTYPE_INT32: return "int";
-    case SPY_DTYPE_UINT32: return "uint";
-    case SPY_DTYPE_INT64: return "int64_t";
-    case SPY_DTYPE_UINT64: return "uint64_t";
-    case SPY_DTYPE_FLOAT16: return "half";
-    case SPY_DTYPE_DEFAULT:
-    case SPY_DTYPE_FLOAT32: return "float";
-    case SPY_DTYPE_FLOAT64: return "double";
-    default: return "?";
-    }
+    return (unsigned)dtype < SPY_DTYPE_COUNT ? spyi_dtypes[dtype].name : "?";
 }
 
-size_t spyi_scalar_size(spy_dtype dtype) {
-    return spy_dtype_size_bytes(dtype);
+bool spyi_dtype_is_float(spy_dtype dtype) {
+    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
 }
 
 size_t spyi_align(size_t value, size_t alignment) {

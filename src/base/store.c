@@ -209,10 +209,6 @@ SPYI_FN spyi_archive *spyi_store_pack(const spyi_store *store) {
     return store ? store->pack : NULL;
 }
 
-SPYI_FN const char *spyi_store_folder(const spyi_store *store) {
-    return store->folder;
-}
-
 SPYI_FN spyi_store_counts spyi_store_count(spyi_store *store) {
     spyi_store_counts counts = { 0, 0, 0 };
     if (!store) return counts;
@@ -329,25 +325,22 @@ typedef struct spyi_store_found {
 } spyi_store_found;
 
 typedef struct spyi_store_sum {
-    uint64_t count, bytes;
-    bool clear;  // whether to remove all files
-    int64_t now; // otherwise the current time, by which old unfinished files are removed
+    uint64_t bytes;
+    int64_t now; // the current time, by which old unfinished files are removed
     uint32_t folder;
-    spyi_store_found *items; // the list of files; NULL means that they are not listed
+    spyi_store_found *items; // the list of files
     uint32_t item_count, capacity;
-    bool lists;
 } spyi_store_sum;
 
 static void spyi_store_sum_file(void *user, const char *folder, const spyi_store_file *file) {
     spyi_store_sum *sum = (spyi_store_sum *)user;
-    char path[1200];
-    bool unfinished = strchr(file->name, '.') != NULL;
-    snprintf(path, sizeof path, "%s/%s", folder, file->name);
-    if (sum->clear || (unfinished && sum->now - file->used > SPYI_STORE_OLD_S)) spyi_file_remove(path);
-    if (unfinished) return;
-    sum->count++;
+    if (strchr(file->name, '.')) { // an unfinished file
+        char path[1200];
+        snprintf(path, sizeof path, "%s/%s", folder, file->name);
+        if (sum->now - file->used > SPYI_STORE_OLD_S) spyi_file_remove(path);
+        return;
+    }
     sum->bytes += file->bytes;
-    if (!sum->lists) return;
     if (sum->item_count == sum->capacity) {
         uint32_t capacity = sum->capacity ? sum->capacity * 2 : 256;
         spyi_store_found *items = (spyi_store_found *)spyi_realloc(sum->items, capacity * sizeof *items);
@@ -359,32 +352,6 @@ static void spyi_store_sum_file(void *user, const char *folder, const spyi_store
     sum->items[sum->item_count++].folder = sum->folder;
 }
 
-static void spyi_store_sum_all(const char *folder, spyi_store_sum *sum) {
-    char path[1100];
-    sum->now = (int64_t)time(NULL);
-    for (sum->folder = 0; sum->folder < SPYI_STORE_SUBFOLDERS; sum->folder++) {
-        snprintf(path, sizeof path, "%s/%02x", folder, (unsigned)sum->folder);
-        spyi_store_list(path, spyi_store_sum_file, sum);
-    }
-}
-
-SPYI_FN uint64_t spyi_store_size(const char *folder, uint64_t *bytes) {
-    spyi_store_sum sum;
-    memset(&sum, 0, sizeof sum);
-    spyi_store_sum_all(folder, &sum);
-    *bytes = sum.bytes;
-    return sum.count;
-}
-
-SPYI_FN uint64_t spyi_store_clear(const char *folder, uint64_t *bytes) {
-    spyi_store_sum sum;
-    memset(&sum, 0, sizeof sum);
-    sum.clear = true;
-    spyi_store_sum_all(folder, &sum);
-    *bytes = sum.bytes;
-    return sum.count;
-}
-
 static int spyi_store_older(const void *a, const void *b) {
     int64_t x = ((const spyi_store_found *)a)->file.used, y = ((const spyi_store_found *)b)->file.used;
     return x < y ? -1 : x > y;
@@ -393,8 +360,12 @@ static int spyi_store_older(const void *a, const void *b) {
 static void spyi_store_shrink(const spyi_store *store) {
     spyi_store_sum sum;
     memset(&sum, 0, sizeof sum);
-    sum.lists = true;
-    spyi_store_sum_all(store->folder, &sum);
+    sum.now = (int64_t)time(NULL);
+    for (sum.folder = 0; sum.folder < SPYI_STORE_SUBFOLDERS; sum.folder++) {
+        char path[1100];
+        snprintf(path, sizeof path, "%s/%02x", store->folder, (unsigned)sum.folder);
+        spyi_store_list(path, spyi_store_sum_file, &sum);
+    }
     if (sum.bytes > store->most_bytes && sum.item_count) {
         qsort(sum.items, sum.item_count, sizeof *sum.items, spyi_store_older);
         uint64_t target = store->most_bytes / 10 * 9;

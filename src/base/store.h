@@ -35,12 +35,7 @@ SPYI_FN bool spyi_store_get(spyi_store *store, const spyi_text *question, spyi_t
 SPYI_FN bool spyi_store_has(spyi_store *store, const spyi_text *question);
 SPYI_FN void spyi_store_put(spyi_store *store, const spyi_text *question, const spyi_text *answer);
 SPYI_FN spyi_store_counts spyi_store_count(spyi_store *store);
-SPYI_FN const char *spyi_store_folder(const spyi_store *store);
 // Appends the folder that stores are in by default; appends nothing if the system names none.
 SPYI_FN void spyi_store_default_folder(spyi_text *out);
-// Removes all answers of a folder. Returns how many there were, and their bytes.
-SPYI_FN uint64_t spyi_store_clear(const char *folder, uint64_t *bytes);
-// Counts the answers in a folder, and their bytes.
-SPYI_FN uint64_t spyi_store_size(const char *folder, uint64_t *bytes);
 
 #endif // SPYI_BASE_STORE_H

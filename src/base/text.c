@@ -65,6 +65,18 @@ void spyi_text_free(spyi_text *t) {
     t->capacity = 0;
 }
 
+size_t spyi_text_give(spyi_text *t, uint32_t failed, char *to, size_t capacity) {
+    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(t) : "out of host memory";
+    size_t size = strlen(all);
+    if (to && capacity) {
+        size_t n = size < capacity ? size : capacity - 1;
+        memcpy(to, all, n);
+        to[n] = 0;
+    }
+    spyi_text_free(t);
+    return size;
+}
+
 char *spyi_strdup(const char *s) {
     size_t size;
     char *copy;

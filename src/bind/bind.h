@@ -72,19 +72,24 @@ SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
 // network.
 typedef struct spyi_batch {
     uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
-                                       // rows of outputs
-    bool wgmma;                        // the engine is wgmma; otherwise mma.sync
-    uint32_t threads, shared_bytes;    // threads and shared memory of a group
-    uint32_t rows;                     // the rows that a group takes at a time
-    uint32_t resident;                 // groups that one multiprocessor runs at the same time
-    uint32_t shape, options;           // arguments of spyi_mlp_forward()
+        // rows of outputs, which in a backward call are the gradients of outputs
+    int32_t inputs_gradient;        // the number of the leaf of the inputs' gradients; -1 if there is none
+    bool one_gradient;              // the gradients of outputs are one row in the kernel's block
+    bool wgmma;                     // the engine is wgmma; otherwise mma.sync
+    uint32_t threads, shared_bytes; // threads and shared memory of a group
+    uint32_t rows;                  // the rows that a group takes at a time
+    uint32_t resident;              // groups that one multiprocessor runs at the same time
+    uint32_t shape, options;        // arguments of spyi_mlp_forward() or spyi_mlp_gradient()
+    // Backward calls have a second dispatch, which adds partial sums to the gradients of the parameters. A group
+    // of the first leaves `sums` of them, in `sums_bytes` bytes.
+    uint32_t sums, sums_bytes, add_options; // add_options: an argument of spyi_mlp_add_gradient()
 } spyi_batch;
 
 // How a call with networks of `import mlp;` runs.
 typedef enum spyi_batch_way {
     SPYI_BATCH_NONE,
     SPYI_BATCH_ENGINE, // the batch engine runs the call: spyi_bound.is_batch
-    SPYI_BATCH_ROOMS   // groups go through all elements in turn and sum gradients in shared memory: spyi_rooms_of()
+    SPYI_BATCH_ROOMS // groups go through all elements in turn and sum gradients in shared memory: spyi_rooms_of()
 } spyi_batch_way;
 
 // Networks whose gradients the groups of a backward call sum in their shared memory (slang/mlp_matrix.slang: rooms).
@@ -94,7 +99,7 @@ typedef struct spyi_rooms {
     uint32_t words;    // of a group's shared memory
     uint32_t resident; // groups of a multiprocessor
     struct {
-        uint32_t leaf; // the network's parameters
+        uint32_t leaf;  // the network's parameters
         uint32_t first; // the room's first word
         const spyi_type *network;
     } items[SPYI_MOST_ROOMS];

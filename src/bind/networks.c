@@ -168,10 +168,59 @@ SPYI_FN bool spyi_rooms_of(const spyi_bound *b, const spyi_limits *limits, spyi_
 
 // >>calls that are nothing but a network
 
+// Sets the numbers by which the engine's templates know the network and the kernel.
+static void spyi_batch_options(const spyi_mlp *m, bool half_inputs, spyi_batch *batch) {
+    uint32_t flags = (m->bias ? 2u : 0u) | (half_inputs ? 16u : 4u);
+    batch->shape =
+        (uint32_t)m->width | (uint32_t)m->depth << 8 | (uint32_t)m->inputs << 12 | (uint32_t)m->outputs << 20;
+    batch->options =
+        (uint32_t)m->activation | flags << 6 | (batch->wgmma ? 1u << 11 : 0u) | batch->threads / 32 << 12;
+}
+
+// Fills the members of *batch for the engine's training kernel, by its options so far; or appends why there is none for the network.
+static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_bytes, spyi_batch *batch,
+                              spyi_text *why) {
+    uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth, bias = m->bias,
+             warps = width == 32 ? 12 : 8,
+             staged =
+                 ((2 * depth * width + 32) * width + bias * (depth * width + 8) * 4 + 1023) / 1024 * 1024;
+    if (width > 64) {
+        spyi_text_add(why, "the batch engine has backward calls of widths 32 and 64");
+        return false;
+    }
+    if (depth > 4) { // the sums of all weights are in registers
+        spyi_text_add(why, "the batch engine has backward calls of up to 4 hidden layers");
+        return false;
+    }
+    batch->wgmma = sm90 && width == 64;
+    batch->shared_bytes = staged + 2 * ((depth + 3) * 8192 + 2048) + 1024 * bias;
+    uint32_t team = width == 64 ? 4 : 1; // warps that share a tile; a tile has 32 rows for each of them
+    while (!batch->wgmma) {
+        batch->shared_bytes =
+            staged + warps / team * ((depth + 2) * 64 * team * width + 512 * team + (team > 1 ? 128 : 0));
+        if (batch->shared_bytes <= max_shared_bytes || warps == 4) break;
+        warps -= 4;
+    }
+    if (batch->shared_bytes > max_shared_bytes) {
+        spyi_text_add(why,
+                      "the batch engine's backward call needs %u bytes of shared memory, the device has %u",
+                      batch->shared_bytes, max_shared_bytes);
+        return false;
+    }
+    batch->threads = warps * 32;
+    batch->rows = warps * (batch->wgmma ? 16 : 32);
+    batch->resident = 1;
+    // The constants PLOSS and PART of mlp_batch_engine.slang.
+    batch->sums = depth * width * width + 8 * width + bias * (depth * width + 8);
+    batch->sums_bytes = (batch->sums + 4) / 4 * 16;
+    return true;
+}
+
 // Fills *batch; or appends why the batch engine does not take the network.
-static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint32_t max_shared_bytes,
-                            bool half_inputs, spyi_batch *batch, spyi_text *why) {
-    bool wgmma = profile->arch == 90;
+static bool spyi_batch_fits(const spyi_mlp *m, const spyi_limits *limits, bool half_inputs, bool backward,
+                            spyi_batch *batch, spyi_text *why) {
+    bool wgmma = limits->profile.arch == 90 && !limits->any_arch;
+    uint32_t max_shared_bytes = limits->info.max_shared_bytes;
     uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth,
              at = width == 32   ? 0
                   : width == 64 ? 1
@@ -189,6 +238,12 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
         spyi_text_add(why, "the batch engine has other activations, and none for outputs");
     if (why->size) return false;
     memset(batch, 0, sizeof *batch);
+    batch->inputs_gradient = -1;
+    if (backward) {
+        if (!spyi_batch_trains(m, wgmma, max_shared_bytes, batch, why)) return false;
+        spyi_batch_options(m, half_inputs, batch);
+        return true;
+    }
     batch->shared_bytes =
         // the constant F of mlp_batch.slang
         (2 * depth * width + 32) * width + (m->bias ? (depth * width + 8) * 4 : 0);
@@ -197,15 +252,42 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_profile *profile, uint
                       batch->shared_bytes, max_shared_bytes);
         return false;
     }
-    uint32_t many = warps[wgmma][at], flags = (m->bias ? 2u : 0u) | (half_inputs ? 16u : 4u);
+    uint32_t many = warps[wgmma][at];
     if (many == 20 && (!half_inputs || m->inputs != m->width)) many = 16;
     batch->wgmma = wgmma;
     batch->threads = many * 32;
     batch->rows = many * (wgmma ? 16 : 32);
     batch->resident = resident[wgmma][at];
-    batch->shape = width | depth << 8 | (uint32_t)m->inputs << 12 | (uint32_t)m->outputs << 20;
-    batch->options = (uint32_t)m->activation | flags << 6 | (wgmma ? 1u << 11 : 0u) | many << 12;
+    spyi_batch_options(m, half_inputs, batch);
     return true;
+}
+
+static bool spyi_is_half(const spyi_leaf *leaf) {
+    const spyi_type *type = leaf->element;
+    while (type->kind == SPYI_TYPE_ARRAY) type = type->element;
+    return type->scalar == SPY_DTYPE_FLOAT16;
+}
+
+// Fills the members of *batch that the gradients of a backward call decide.
+static void spyi_batch_gradients(const spyi_bound *b, const spyi_leaf *x, spyi_batch *batch) {
+    enum {
+        GIVEN = 5 << 3,
+        ONE = 6 << 3,
+        OF_INPUTS = 8 << 6,
+        ADDS = 6 << 18,
+        GRADIENT = 5 << 18,
+        HALF_GIVEN = 1 << 22,
+        HALF_INPUTS = 1 << 23
+    };
+    batch->outputs = b->leaves[b->nodes[2].leaf].grads[SPYI_GRAD_IN];
+    const spyi_leaf *dy = &b->leaves[batch->outputs];
+    batch->one_gradient = !spyi_leaf_in_memory(dy);
+    batch->add_options = batch->options | GIVEN | ADDS;
+    batch->options |= (uint32_t)GRADIENT | (batch->one_gradient ? ONE : GIVEN);
+    if (!batch->one_gradient && spyi_is_half(dy)) batch->options |= HALF_GIVEN;
+    if (!x->grads[SPYI_GRAD_OUT]) return;
+    batch->inputs_gradient = (int32_t)x->grads[SPYI_GRAD_OUT];
+    batch->options |= OF_INPUTS | (spyi_is_half(&b->leaves[batch->inputs_gradient]) ? HALF_INPUTS : 0);
 }
 
 SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_batch *batch,
@@ -219,10 +301,11 @@ SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_
     if (!network || !rows || !spyi_read_mlp(network->type, &m)) return false;
     const spyi_leaf *x = &b->leaves[rows->leaf];
     bool half = x->element->kind == SPYI_TYPE_SCALAR && x->element->scalar == SPY_DTYPE_FLOAT16;
-    if (!spyi_batch_fits(&m, &limits->profile, limits->info.max_shared_bytes, half, batch, why)) return false;
+    if (!spyi_batch_fits(&m, limits, half, b->mode != 0, batch, why)) return false;
     batch->network = (uint32_t)spyi_weights_of(b, network);
     batch->inputs = (uint32_t)rows->leaf;
     batch->outputs = (uint32_t)b->nodes[2].leaf;
+    if (b->mode) spyi_batch_gradients(b, x, batch);
     return true;
 }
 
@@ -239,20 +322,52 @@ static bool spyi_is_batch_row(const spyi_bound *b, int32_t leaf, bool halves) {
            (l->element->scalar == SPY_DTYPE_FLOAT32 || (halves && l->element->scalar == SPY_DTYPE_FLOAT16));
 }
 
+// Returns whether a gradient of rows is one array for each element, in memory as floats or halves.
+static bool spyi_is_batch_gradient(const spyi_bound *b, uint32_t leaf) {
+    const spyi_leaf *l = &b->leaves[leaf];
+    if (!spyi_leaf_in_memory(l) || l->type->kind != SPYI_TYPE_ARRAY || l->consumed > 1 ||
+        l->batch_rank != 1 || !l->in)
+        return false;
+    const spyi_type *scalar = l->type->element;
+    return scalar->kind == SPYI_TYPE_SCALAR &&
+           (scalar->scalar == SPY_DTYPE_FLOAT32 || scalar->scalar == SPY_DTYPE_FLOAT16) &&
+           l->element == (l->consumed ? scalar : l->type);
+}
+
+// Returns whether the engine takes the gradients of a backward call: those of the outputs are rows or one row for all, and the weights have
+// one.
+static bool spyi_is_batch_backward(const spyi_bound *b, const spyi_leaf *x, const spyi_leaf *result,
+                                   uint32_t weights) {
+    bool adds = false;
+    if (b->mode != SPY_CALL_MODE_BACKWARD || b->options.deterministic || b->combine ||
+        !result->grads[SPYI_GRAD_IN])
+        return false;
+    for (uint32_t i = 0; i < b->leaf_count; i++)
+        adds = adds || (b->leaves[i].role == SPYI_ROLE_INSIDE && b->leaves[i].value_leaf == weights &&
+                        b->leaves[i].writes);
+    const spyi_leaf *dy = &b->leaves[result->grads[SPYI_GRAD_IN]];
+    bool one =
+        !spyi_leaf_in_memory(dy) && (dy->traits & SPYI_TRAIT_VALUE) && dy->type == result->differential;
+    return adds && (one || spyi_is_batch_gradient(b, result->grads[SPYI_GRAD_IN])) &&
+           (!x->grads[SPYI_GRAD_OUT] || spyi_is_batch_gradient(b, x->grads[SPYI_GRAD_OUT]));
+}
+
 // Returns whether the call is nothing but a network of one dimension of rows.
 static bool spyi_is_batch(spy_function *function, const spyi_bound *b) {
     spyi_mlp m;
     int which = -1;
-    if (b->mode || b->dispatch || b->shader || b->rank != 1 || b->options.threads[0] ||
-        b->options.group.rank || b->options.shared_bytes || !b->has_result || b->param_count != 2)
+    if (b->dispatch || b->shader || b->rank != 1 || b->options.threads[0] || b->options.group.rank ||
+        b->options.shared_bytes || !b->has_result || b->param_count != 2)
         return false;
     for (int i = 0; i < 2; i++)
         if (spyi_read_mlp(b->nodes[i].type, &m)) which = i;
     int32_t weights = which < 0 ? -1 : spyi_weights_of(b, &b->nodes[which]);
     if (weights < 0 || b->leaves[weights].batch_rank) return false;
-    return spyi_is_batch_row(b, b->nodes[1 - which].leaf, true) &&
-           spyi_is_batch_row(b, b->nodes[2].leaf, false) &&
-           spyi_unit_is_network(function->module->unit, function->name);
+    if (!spyi_is_batch_row(b, b->nodes[1 - which].leaf, true) || b->nodes[2].leaf < 0) return false;
+    return (b->mode ? spyi_is_batch_backward(b, &b->leaves[b->nodes[1 - which].leaf],
+                                             &b->leaves[b->nodes[2].leaf], (uint32_t)weights)
+                    : spyi_is_batch_row(b, b->nodes[2].leaf, false)) &&
+           spyi_unit_is_network(function->module->unit, function->name, b->mode != 0);
 }
 
 SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
@@ -281,8 +396,8 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     if (to->batch == SPYI_BATCH_ENGINE) {
         spyi_batch batch;
         spyi_batch_of(b, to->limits, &batch, &why);
-        spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float",
-                      batch.wgmma ? "wgmma" : "mma.sync");
+        spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float%s",
+                      batch.wgmma ? "wgmma" : "mma.sync", b->mode ? ", in the same order in each run" : "");
     } else if (!spyi_mlp_fits(m, &to->limits->profile, &why)) {
         spyi_text_add(out, "plain loops: %s", spyi_text_str(&why));
     } else if (to->single) {

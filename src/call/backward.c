@@ -25,6 +25,18 @@ SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, b
     return status == SPY_OK && *several ? spyi_choose(s, first, error) : status;
 }
 
+SPYI_FN spy_status spyi_run_batch_again(spyi_run_state *s, spyi_variant *variant, bool timed,
+                                        spyi_text *error) {
+    spyi_launch *launch = s->launch;
+    launch->groups[0] = launch->team_parts;
+    spy_status status = spyi_dispatch_launch(s, variant, false, timed, error);
+    launch->groups[0] = launch->add_groups;
+    launch->finishes = true;
+    if (status == SPY_OK) status = spyi_dispatch_launch(s, launch->adds, false, false, error);
+    launch->finishes = false;
+    return status;
+}
+
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error) {
     spyi_launch *launch = s->launch;
     spy_status status = SPY_OK;
@@ -39,6 +51,10 @@ SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, boo
         if (status == SPY_OK && variant->key.bindings) status = spyi_launch_place(s->plan, error);
         if (status == SPY_OK) status = spyi_dispatch_launch(s, variant, false, timed, error);
         if (status == SPY_OK) spyi_again_note(&notes, s, variant);
+        if (launch->key.batch == SPYI_BATCH_ENGINE && launch->finishes) {
+            launch->adds = variant;
+            launch->add_groups = launch->groups[0];
+        }
         timed = false; // whether timing has begun
     } while (status == SPY_OK && spyi_next_pass(launch));
     launch->pass = 0;

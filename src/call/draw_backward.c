@@ -427,6 +427,10 @@ static void spyi_draw_arg(spyi_draw_pass *pass, spy_arg arg) {
     pass->args[pass->arg_count++] = arg;
 }
 
+static void spyi_draw_tensor(spyi_draw_pass *pass, const char *name, spy_tensor *tensor) {
+    spyi_draw_arg(pass, spy_arg_tensor(name, tensor));
+}
+
 // Returns the argument without gradients: the value of a pair, or a copy of a struct's fields without theirs.
 static spy_arg spyi_draw_value(spyi_draw_pass *pass, const spy_arg *arg) {
     spy_arg value = *arg;
@@ -481,11 +485,11 @@ static spy_status spyi_draw_run_corners(spyi_draw_pass *pass, spy_call_mode mode
     pass->arg_count = 0;
     spyi_draw_arg(pass, spy_arg_call_id("slangpy_draw_at"));
     spyi_draw_arg(pass, spy_arg_i32n("slangpy_draw_range", range, 4));
-    if (pass->form.indexed) spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_indices", pass->indices));
+    if (pass->form.indexed) spyi_draw_tensor(pass, "slangpy_draw_indices", pass->indices);
     for (uint32_t b = 0; b < pass->form.buffer_count; b++)
-        spyi_draw_arg(pass, spy_arg_tensor(names[b], pass->attributes[b]));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_corners", pass->corner_rows));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_flat", pass->flat_rows));
+        spyi_draw_tensor(pass, names[b], pass->attributes[b]);
+    spyi_draw_tensor(pass, "slangpy_draw_corners", pass->corner_rows);
+    spyi_draw_tensor(pass, "slangpy_draw_flat", pass->flat_rows);
     spyi_draw_user_args(pass, SPYI_FEEDS_VERTEX, mode == SPY_CALL_MODE_BACKWARD);
     return spyi_draw_call_of(pass, pass->gradient.corner, "slangpy_draw_corner", mode, pass->corners, 0);
 }
@@ -545,13 +549,13 @@ static spy_status spyi_draw_run_pixels(spyi_draw_pass *pass, bool edges) {
                                                                        pass->d->raster->state.depth_write
                                                                    ? 1
                                                                    : 0));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_corners", pass->corner_rows));
-    spyi_draw_arg(pass, spy_arg_tensor("slangpy_draw_flat", pass->flat_rows));
+    spyi_draw_tensor(pass, "slangpy_draw_corners", pass->corner_rows);
+    spyi_draw_tensor(pass, "slangpy_draw_flat", pass->flat_rows);
     for (uint32_t t = 0; t < SPY_MOST_TARGETS; t++) {
         if (!pass->form.channels[t]) continue;
         const spy_draw_target *target = &pass->d->desc->targets[t];
         spy_tensor *grad = target->texture->grad_levels[0];
-        spyi_draw_arg(pass, spy_arg_tensor(edges ? spyi_draw_whole_names[t] : spyi_draw_grad_names[t], grad));
+        spyi_draw_tensor(pass, edges ? spyi_draw_whole_names[t] : spyi_draw_grad_names[t], grad);
         if (edges) spyi_draw_arg(pass, spy_arg_f32n(spyi_draw_clear_names[t], target->clear.floats, 4));
     }
     spyi_draw_user_args(pass, SPYI_FEEDS_FRAGMENT, !edges);
@@ -676,14 +680,7 @@ size_t spy_explain_draw(spy_raster *raster, const spy_draw_desc *draw, spy_args 
     spyi_atomic_add(&raster->object.references, 1); // keeps the raster alive while the device is left
     if (problem) spyi_text_add(&out, "%s", problem);
     else if (spyi_draw_prepare(&pass, &out) == SPY_OK) spyi_draw_explain(&pass, &out);
-    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
-    size_t size = strlen(all);
-    if (text && capacity) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, all, n);
-        text[n] = 0;
-    }
-    spyi_text_free(&out);
+    size_t size = spyi_text_give(&out, failed, text, capacity);
     if (pass.gradient.module) spyi_object_release(&pass.gradient.module->object);
     spyi_leave(device);
     spyi_object_release(&raster->object);

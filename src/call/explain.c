@@ -121,14 +121,7 @@ size_t spy_explain_call(spy_function *function, spy_args args, const spy_call_op
         if (status == SPY_OK) status = spyi_launch_shape(plan, values, &out);
     }
     if (status == SPY_OK) spyi_explain(plan, values, &traffic, &out);
-    const char *all = spyi_failed_allocations() == failed ? spyi_text_str(&out) : "out of host memory";
-    size_t size = strlen(all);
-    if (text && capacity) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, all, n);
-        text[n] = 0;
-    }
-    spyi_text_free(&out);
+    size_t size = spyi_text_give(&out, failed, text, capacity);
     spyi_leave(device);
     return size;
 }

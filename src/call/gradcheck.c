@@ -94,10 +94,6 @@ static spyi_checked *spyi_gradcheck_add(spyi_gradcheck *g, const char *path, spy
     return c->seeds && c->plus && c->minus && c->grads ? c : NULL;
 }
 
-static bool spyi_is_float_dtype(spy_dtype dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
-}
-
 // Returns whether all scalars of the tensor's elements are floats of one type, so that it can be checked.
 static bool spyi_has_float_scalars(const spy_tensor *tensor) {
     const spyi_type *type = tensor->type;
@@ -106,11 +102,11 @@ static bool spyi_has_float_scalars(const spy_tensor *tensor) {
         for (uint32_t f = 0; f < type->field_count; f++) {
             const spyi_type *field = type->fields[f].type;
             while (field->kind == SPYI_TYPE_ARRAY) field = field->element;
-            if (field->kind > SPYI_TYPE_MATRIX || !spyi_is_float_dtype(field->scalar)) return false;
+            if (field->kind > SPYI_TYPE_MATRIX || !spyi_dtype_is_float(field->scalar)) return false;
         }
         return type->field_count > 0;
     }
-    return type->kind <= SPYI_TYPE_MATRIX && spyi_is_float_dtype(type->scalar);
+    return type->kind <= SPYI_TYPE_MATRIX && spyi_dtype_is_float(type->scalar);
 }
 
 // Returns a copy of the tensor with a gradient.
@@ -184,7 +180,7 @@ static spy_status spyi_gradcheck_arg(spyi_gradcheck *g, const spy_arg *arg, cons
             return SPY_OK; // the call reports the error
         made = spyi_gradcheck_copy(g, arg->value.tensor);
     } else if (arg->kind == SPY_ARG_KIND_ARRAY &&
-               spyi_is_float_dtype(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
+               spyi_dtype_is_float(arg->dtype ? arg->dtype : SPY_DTYPE_FLOAT32) &&
                arg->count <= SPY_MAX_RANK) {
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, arg->count * sizeof *shape.dims);
@@ -311,7 +307,7 @@ static spy_status spyi_gradcheck_read(spy_tensor *flat, double *to) {
 
 static spy_status spyi_gradcheck_write(spy_tensor *flat, int64_t first, int64_t count, const double *from) {
     spy_tensor_info info = spy_get_tensor_info(flat);
-    size_t size = (size_t)count * spyi_scalar_size(info.dtype);
+    size_t size = (size_t)count * spy_dtype_size_bytes(info.dtype);
     void *raw = spyi_malloc(size + 1);
     if (!raw) return SPY_ERROR_OUT_OF_MEMORY;
     spy_status status = spy_convert_numbers(raw, info.dtype, from, SPY_DTYPE_FLOAT64, (size_t)count);
@@ -330,7 +326,7 @@ static double spyi_gradcheck_precision(spy_dtype dtype) {
 static spy_status spyi_gradcheck_side(spyi_gradcheck *g, const spyi_checked *c, int64_t at, double value,
                                       bool plus, double *moved) {
     uint64_t raw = 0;
-    size_t size = spyi_scalar_size(c->dtype);
+    size_t size = spy_dtype_size_bytes(c->dtype);
     spy_status status = spyi_gradcheck_write(c->flat, at, 1, &value);
     if (status == SPY_OK)
         status = spy_tensor_read_range(c->flat, at, 1, &raw, size); // reads the number as the type has
@@ -362,7 +358,7 @@ static spy_status spyi_gradcheck_number(spyi_gradcheck *g, spyi_checked *c, int6
     double precision = spyi_gradcheck_precision(c->dtype), x = 0, upper = 0, lower = 0, difference = 0,
            noise = 0;
     uint64_t raw = 0;
-    spy_status status = spy_tensor_read_range(c->flat, at, 1, &raw, spyi_scalar_size(c->dtype));
+    spy_status status = spy_tensor_read_range(c->flat, at, 1, &raw, spy_dtype_size_bytes(c->dtype));
     if (status == SPY_OK) status = spy_convert_numbers(&x, SPY_DTYPE_FLOAT64, &raw, c->dtype, 1);
     double size = x < 0 ? -x : x, step = c->dtype == SPY_DTYPE_FLOAT64   ? 1.0 / (1 << 17)
                                          : c->dtype == SPY_DTYPE_FLOAT32 ? 1.0 / (1 << 8)

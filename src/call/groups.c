@@ -83,6 +83,7 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
         int64_t at_once = (int64_t)limits->info.multiprocessor_count * batch.resident,
                 tiles = (launch->count + batch.rows - 1) / batch.rows;
         launch->groups[0] = (uint32_t)(tiles < at_once ? tiles : at_once);
+        if (launch->key.finishes) launch->groups[0] = (batch.sums + 31) / 32;
         launch->groups[1] = launch->groups[2] = 1;
         launch->key.folded = 0;
         return SPY_OK;

@@ -235,7 +235,7 @@ SPYI_FN void spyi_launch_teams(const spyi_bound *b, const spyi_limits *limits, s
             launch->sums_bytes = spyi_align((size_t)launch->sums_bytes, 16);
             launch->leaves[i].sums_offset = launch->sums_bytes;
             launch->sums_bytes += (uint64_t)launch->parts * launch->sums * spyi_type_scalars(leaf->type) *
-                                  spyi_scalar_size(spyi_sum_scalar(leaf->type));
+                                  spy_dtype_size_bytes(spyi_sum_scalar(leaf->type));
             launch->leaves_sums = true;
         }
         if (launch->finishes)

@@ -4,6 +4,7 @@
 // that it made enters the cache inside the device, when the prepared call is next used.
 #include "call/prepare.h"
 #include "call/launch.h"
+#include "plan/packs.h"
 
 // >>variants
 
@@ -66,6 +67,7 @@ static void spyi_prepare_thread(void *user) {
     spy_prepared *p = (spy_prepared *)user;
     spyi_turns *turns = &p->object.device->ctx.turns;
     spyi_note_thread(&p->outside.thread, spyi_thread_id());
+    spyi_compile_patiently();
     p->made_status = spyi_plan_create(p->function, &p->values, &p->made, &p->made_error);
     if (p->made_status == SPY_OK) p->made_status = spyi_prepare_variants(p->made, &p->values, &p->made_error);
     spyi_atomic_store(&p->finished, 1);
@@ -76,6 +78,10 @@ SPYI_FN bool spyi_prepare_start(spy_prepared *p) {
     if (!p->values.items) return false;
     spyi_atomic_store(&p->finished, 0);
     spyi_outside_begin(p->object.device, &p->outside, p->function->module);
+    // Plain calls with the same key wait for the thread instead of compiling the same kernels.
+    p->outside.work = p->function;
+    p->outside.key = p->values.key;
+    p->outside.key_size = p->values.key_size;
     p->running = spyi_thread_start(&p->thread, spyi_prepare_thread, p);
     if (!p->running) spyi_outside_end(p->object.device, &p->outside);
     return p->running;
@@ -96,12 +102,9 @@ static spyi_plan *spyi_prepared_enter(spy_prepared *p) {
     p->made = NULL;
     device->stats.kernels_built += made->variant_count;
     if (!known) {
-        // A plan whose types depend on sizes needs a redirect, too; spyi_plan_get() makes both at the next
-        // plain call.
-        if (made->bound.sizes) return made;
-        spyi_cache_insert(device, made);
-        device->stats.plans_built++;
-        made->references++;
+        made->references++; // the cache's reference, which it drops when it cannot take the plan
+        device->stats.plans_built += spyi_plan_insert(device, made, &p->values, size);
+        p->values.key_size = size;
         return made;
     }
     for (uint32_t i = 0; i < made->variant_count; i++) { // the cached plan gets the variants that it lacks
@@ -141,11 +144,13 @@ SPYI_FN void spyi_prepare_join(spy_prepared *p) {
 
 SPYI_FN void spyi_prepare_wait(spy_prepared *p) {
     spy_device *device = p->object.device;
-    if (p->queued) { // the call is needed now
+    spyi_atomic_add(&p->object.references, 1);
+    if (p->queued) // the call is needed now
+        spyi_await_work(device, p->function->module, p->function, p->values.key, p->values.key_size);
+    if (p->queued) {
         p->queued = false;
         (void)spyi_prepare_start(p);
     }
-    spyi_atomic_add(&p->object.references, 1);
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
         if (!p->running || spyi_atomic_load(&p->finished)) break;
@@ -232,7 +237,13 @@ static spy_status spyi_prepare(spy_prepared *p, spy_args args, const spy_prepare
         spyi_text_add(error, "out of host memory");
         return SPY_ERROR_OUT_OF_MEMORY;
     }
-    if (desc && desc->async && !spyi_prepare_known(p, values) && spyi_prepare_start(p)) return SPY_OK;
+    // A device that records a pack takes note of kernels on the calling thread.
+    bool async = desc && desc->async && !spyi_is_recording(p->object.device);
+    if (async && spyi_is_under_way(p->object.device, p->function, values->key, values->key_size)) {
+        p->queued = true; // another prepared call makes the same plan
+        return SPY_OK;
+    }
+    if (async && !spyi_prepare_known(p, values) && spyi_prepare_start(p)) return SPY_OK;
     return spyi_prepare_now(p, values, error);
 }
 

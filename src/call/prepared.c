@@ -12,14 +12,28 @@ static bool spyi_prepared_is_renewed(const spy_prepared *p) {
     return p->queued || (p->running && spyi_prepared_outdated(p));
 }
 
+// Takes the plan from the cache, if another call has made it.
+static bool spyi_prepared_take_known(spy_prepared *p) {
+    uint32_t size = p->values.key_size;
+    spyi_plan *known = spyi_cache_find(p->object.device, p->function, &p->values);
+    p->values.key_size = size;
+    if (!known || p->plan) return false;
+    known->references++;
+    p->plan = known;
+    p->status = SPY_OK;
+    p->generation = known->generation;
+    return true;
+}
+
 static void spyi_prepared_start_queued(spy_device *device) {
     int running = 0;
     spy_prepared *p;
     for (p = device->prepared; p; p = p->next) running += p->running;
     for (p = device->prepared; p && running < SPYI_MOST_RENEWING; p = p->next) {
-        if (!p->queued) continue;
+        if (!p->queued || spyi_is_under_way(device, p->function, p->values.key, p->values.key_size)) continue;
         p->queued = false;
-        running += spyi_prepare_start(p); // if no thread starts, the next call compiles
+        if (!spyi_prepared_take_known(p))
+            running += spyi_prepare_start(p); // if no thread starts, the next call compiles
     }
 }
 

@@ -84,9 +84,7 @@ SPYI_FN spy_status spyi_raster_look(spy_raster *raster, int s, spyi_text *error)
 }
 
 static const char *spyi_scalar_word(const spyi_type *type) {
-    return type->scalar == SPY_DTYPE_FLOAT16 || type->scalar == SPY_DTYPE_FLOAT32 ||
-                   type->scalar == SPY_DTYPE_FLOAT64
-               ? "floats"
+    return spyi_dtype_is_float(type->scalar) ? "floats"
            : type->scalar == SPY_DTYPE_UINT8 || type->scalar == SPY_DTYPE_UINT16 ||
                    type->scalar == SPY_DTYPE_UINT32 || type->scalar == SPY_DTYPE_UINT64
                ? "unsigned integers"

@@ -122,6 +122,8 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
                                     // cannot be repeated
     s.launch->repeatable = NULL;    // set again when this call has succeeded
     s.launch->several = false;
+    if (!repeats) s.launch->adds = NULL;
+    else if (s.launch->adds) sums_bytes = s.launch->sums_bytes;
     if (!repeats && plan->bound.mode == SPY_CALL_MODE_BACKWARD)
         status = spyi_choose_passes(&s, &variant, &several, &sums_bytes, error);
     while (!repeats && plan->bound.mode != SPY_CALL_MODE_BACKWARD && status == SPY_OK) {
@@ -140,8 +142,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
     if (status == SPY_OK && variant && variant->key.bindings && !several)
         status = spyi_launch_place(plan, error);
     if (status == SPY_OK && variant) {
-        status = several ? spyi_run_passes(&s, variant, timed, error)
-                         : spyi_dispatch_launch(&s, variant, repeats, timed, error);
+        status = several          ? spyi_run_passes(&s, variant, timed, error)
+                 : s.launch->adds ? spyi_run_batch_again(&s, variant, timed, error)
+                                  : spyi_dispatch_launch(&s, variant, repeats, timed, error);
         if (status == SPY_OK && timed) status = device->backend->time_end(device->gpu, error);
         else if (s.timing) { // timing also ends after a failure
             spyi_text ignored = { NULL, 0, 0 };
@@ -162,7 +165,9 @@ SPYI_FN spy_status spyi_run(spyi_plan *plan, const spyi_values *values, spyi_sin
         for (uint32_t i = 0; i < s.bound->leaf_count; i++)
             spyi_give_result(&s.bound->leaves[i], values->items[s.bound->leaves[i].value].arg, s.made[i]);
     spyi_free_made(&s, status == SPY_OK);
-    if (status == SPY_OK && (several ? s.launch->several : repeats || spyi_is_repeatable(s.bound, values)))
+    if (several && s.launch->several) s.launch->adds = NULL;
+    if (status == SPY_OK &&
+        (several && !s.launch->adds ? s.launch->several : repeats || spyi_is_repeatable(s.bound, values)))
         s.launch->repeatable = variant;
     if (status == SPY_OK && repeats && variant && !sink) spyi_again_learn(plan, values, variant);
     if (status == SPY_OK && variant && !sink && !timed && !several && !s.waits &&

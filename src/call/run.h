@@ -48,6 +48,10 @@ SPYI_FN void spyi_give_result(const spyi_leaf *leaf, const spy_arg *arg, spy_ten
 SPYI_FN spy_status spyi_choose_passes(spyi_run_state *s, spyi_variant **first, bool *several, uint64_t *bytes,
                                       spyi_text *error);
 SPYI_FN spy_status spyi_run_passes(spyi_run_state *s, spyi_variant *variant, bool timed, spyi_text *error);
+// Runs both dispatches of a backward call of the batch engine that repeats its launch. `variant` is that of the
+// first one.
+SPYI_FN spy_status spyi_run_batch_again(spyi_run_state *s, spyi_variant *variant, bool timed,
+                                        spyi_text *error);
 
 // run.c: computes the launch, checks it, and gives its variant, which is compiled if necessary. *variant is
 // NULL if the call has no elements. For backward calls it is the variant of launch->pass.

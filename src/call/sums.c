@@ -6,7 +6,7 @@
 #include "data/tensor.h"
 
 static const char spyi_sums_source[] =
-    "import slangpy_atomic;\n"
+    "import slangpy_add;\n"
     "void finish_sums(inout float grad, inout uint4 sum) { grad += spyi_sum_value(sum); sum = uint4(0); }\n";
 
 SPYI_FN uint32_t spyi_sums_take(spy_device *device, spyi_summed *summed) {

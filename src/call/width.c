@@ -174,7 +174,7 @@ static bool spyi_lies_across(const spyi_bound *b, const spyi_launch *launch, con
         return false;
     // Vectors of three or four 64-bit scalars are moved scalar by scalar through pointers on some targets.
     if (packed->kind != SPYI_TYPE_SCALAR && spyi_rules_of(limits->profile.target)->splits_vectors &&
-        at->memory_size > 8 && spyi_scalar_size(packed->scalar) == 8)
+        at->memory_size > 8 && spy_dtype_size_bytes(packed->scalar) == 8)
         return false;
     return at->strides[dim] == 1 && (step < 0 ? -step : step) * at->memory_size >= SPYI_TILE_APART;
 }

@@ -38,7 +38,7 @@ static void spyi_code_take_literals(spyi_unit *unit, spyi_sl_component *linked, 
 // Repairs the code, and logs a warning for each fault that cannot be repaired.
 static void spyi_code_put_right(spyi_unit *unit, const char *kernel_name, spyi_code *code) {
     spyi_code_faults faults = { false, false };
-    unit->compiler->target->mend(code, &faults);
+    unit->compiler->target->mend(unit->compiler, code, &faults);
     code->warned = faults.additions || faults.saved;
     if (faults.additions)
         spyi_logf(unit->compiler->ctx, SPY_LOG_LEVEL_WARNING,

@@ -26,6 +26,7 @@ spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types, const 
     c->rules = spyi_rules_of(desc->target);
     // A build without a compiler takes all code from a pack.
     c->target = SPYI_HAS_COMPILER ? spyi_code_targets[desc->target]() : NULL;
+    c->mend_text = desc->mend_text;
     c->library_path = spyi_strdup(desc->library_path);
     c->library_paths = spyi_sl_copy_strings(desc->library_paths, desc->library_path_count);
     c->library_path_count = c->library_paths ? desc->library_path_count : 0;

@@ -32,6 +32,8 @@ typedef struct spyi_compiler_desc {
     const char *const *include_paths;
     size_t include_path_count;
     spyi_target target;
+    // For SPYI_TARGET_CUDA, the backend's `mend`; NULL means that code is left as Slang made it.
+    spyi_mend_func mend_text;
     const spyi_embedded *embedded; // the compiler keeps this pointer and does not copy the modules
     size_t embedded_count;
     bool print; // whether print() of the module slangpy_print records; otherwise it does nothing
@@ -47,6 +49,10 @@ SPYI_FN spyi_compiler *spyi_compiler_create(spyi_context *ctx, spyi_types *types
 SPYI_FN void spyi_compiler_destroy(spyi_compiler *compiler); // every unit must be released before
 // Returns how often this compiler opened the library: 0 or 1.
 SPYI_FN uint64_t spyi_compiler_loads(const spyi_compiler *compiler);
+
+// Lets the calls of all other threads pass this thread's: from now on it calls libslang when they have not for
+// SPYI_SL_PATIENCE_NS, or after waiting for SPYI_SL_LONGEST_PATIENCE_NS.
+SPYI_FN void spyi_compile_patiently(void);
 
 // Returns how many questions the device's pack has not answered so far; 0 without a pack.
 SPYI_FN uint32_t spyi_compiler_lacks(spyi_compiler *compiler);
@@ -226,8 +232,8 @@ SPYI_FN bool spyi_unit_is_shader(spyi_unit *unit, const char *name);
 // module's IR as text.
 SPYI_FN bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name);
 // Returns whether the function of that name is nothing but a network of `import mlp;`: net.run(x). Returns
-// false for a function with overloads.
-SPYI_FN bool spyi_unit_is_network(spyi_unit *unit, const char *name);
+// false for a function with overloads; and with `backward`, where the program itself gives its derivative.
+SPYI_FN bool spyi_unit_is_network(spyi_unit *unit, const char *name, bool backward);
 // Describes the function as the entry point of a compute shader.
 SPYI_FN void spyi_unit_entry(spyi_unit *unit, const char *name, spyi_entry *out);
 

@@ -142,22 +142,32 @@ bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *nam
 
 // >>networks
 
-static void spyi_sl_ask_network(spyi_unit *unit, spyi_sl_live *live, void *context) {
-    spyi_sl_entry_question *q = (spyi_sl_entry_question *)context;
+// Sets q->yes if the list has the name once, marked by one of the characters.
+static void spyi_sl_find_network(spyi_unit *unit, spyi_sl_live *live, spyi_sl_entry_question *q,
+                                 const char *marks) {
     uint32_t networks = 0, others = 0;
     size_t length = strlen(q->name);
     spyi_sl_read_functions(unit, live);
     for (const char *line = spyi_text_str(&unit->networks); *line; line += strcspn(line, "\n") + 1) {
-        bool other = *line == '!';
-        if (strncmp(line + other, q->name, length) != 0 || line[other + length] != '\n') continue;
-        if (other) others++;
-        else networks++;
+        if (strncmp(line + 1, q->name, length) != 0 || line[1 + length] != '\n') continue;
+        if (strchr(marks, *line)) networks++;
+        else others++;
     }
     q->yes = networks == 1 && others == 0;
 }
 
-bool spyi_unit_is_network(spyi_unit *unit, const char *name) {
-    return spyi_sl_ask_entry(unit, 'w', name, spyi_sl_ask_network, NULL);
+static void spyi_sl_ask_network(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_find_network(unit, live, (spyi_sl_entry_question *)context,
+                         SPYI_NETWORK_PLAIN SPYI_NETWORK_DERIVED);
+}
+
+static void spyi_sl_ask_derived_network(spyi_unit *unit, spyi_sl_live *live, void *context) {
+    spyi_sl_find_network(unit, live, (spyi_sl_entry_question *)context, SPYI_NETWORK_DERIVED);
+}
+
+bool spyi_unit_is_network(spyi_unit *unit, const char *name, bool backward) {
+    return backward ? spyi_sl_ask_entry(unit, 'W', name, spyi_sl_ask_derived_network, NULL)
+                    : spyi_sl_ask_entry(unit, 'w', name, spyi_sl_ask_network, NULL);
 }
 
 bool spyi_unit_is_cuda_kernel(spyi_unit *unit, const char *name) {

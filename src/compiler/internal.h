@@ -85,7 +85,12 @@ SPYI_FN spyi_sl_layout *spyi_sl_entry_layout_of(spyi_sl_live *live, spyi_sl_entr
                                                 spyi_sl_component **linked);
 // Like spyi_unit_is_cuda_kernel(), for use inside a task of the worker.
 SPYI_FN bool spyi_sl_is_cuda_kernel(spyi_unit *unit, spyi_sl_live *live, const char *name);
-// Appends lines about the functions of a module's IR, in the form of spyi_unit.networks.
+// Appends lines about the functions of a module's IR, in the form of spyi_unit.networks: a mark and a name. The mark says
+// whether the function is no network, one whose backward derivative the program gives or which has none, or one whose derivative Slang
+// makes.
+#define SPYI_NETWORK_NONE "!"
+#define SPYI_NETWORK_PLAIN "~"
+#define SPYI_NETWORK_DERIVED "+"
 SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names);
 // Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);

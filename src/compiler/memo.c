@@ -126,6 +126,21 @@ static bool spyi_memo_add_compiler(const spyi_compiler *c, spyi_text *out) {
     return stamp != 0 || c->recording; // files of a pack are not read again
 }
 
+static void spyi_memo_add_list(spyi_text *out, char *const *items, size_t count) {
+    for (size_t i = 0; i < count; i++) spyi_memo_text_into(out, items[i]);
+    spyi_memo_text_into(out, NULL);
+}
+
+// Appends the defines and conformances that the unit was given.
+static void spyi_memo_add_choices(spyi_text *out, const spyi_unit *unit) {
+    for (size_t i = 0; i < unit->define_count; i++) {
+        spyi_memo_text_into(out, unit->defines[i].name);
+        spyi_memo_text_into(out, unit->defines[i].value);
+    }
+    spyi_memo_text_into(out, NULL);
+    spyi_memo_add_list(out, unit->conformances, unit->conformance_count);
+}
+
 static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *content, spyi_text *out) {
     const spyi_compiler *c = unit->compiler;
     const spy_compile_options *o = &unit->options;
@@ -140,17 +155,9 @@ static bool spyi_memo_unit_question(const spyi_unit *unit, const spyi_text *cont
     spyi_memo_add(out, numbers, sizeof numbers);
     spyi_memo_text_into(out, unit->name);
     spyi_memo_text_into(out, unit->path);
-    for (size_t i = 0; i < unit->include_path_count; i++) spyi_memo_text_into(out, unit->include_paths[i]);
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < c->include_path_count; i++) spyi_memo_text_into(out, c->include_paths[i]);
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < unit->define_count; i++) {
-        spyi_memo_text_into(out, unit->defines[i].name);
-        spyi_memo_text_into(out, unit->defines[i].value);
-    }
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
-    spyi_memo_text_into(out, NULL);
+    spyi_memo_add_list(out, unit->include_paths, unit->include_path_count);
+    spyi_memo_add_list(out, c->include_paths, c->include_path_count);
+    spyi_memo_add_choices(out, unit);
     for (size_t i = 0; i < unit->link_count; i++) {
         const spyi_text *identity = &unit->links[i]->identity;
         known = known && identity->size;
@@ -320,13 +327,7 @@ static void spyi_memo_pack_question(const spyi_unit *unit, spyi_text *out) {
     spyi_text_add(out, "module of a pack for %s", c->rules->suffix);
     spyi_memo_add(out, numbers, sizeof numbers);
     spyi_memo_text_into(out, unit->name);
-    for (size_t i = 0; i < unit->define_count; i++) {
-        spyi_memo_text_into(out, unit->defines[i].name);
-        spyi_memo_text_into(out, unit->defines[i].value);
-    }
-    spyi_memo_text_into(out, NULL);
-    for (size_t i = 0; i < unit->conformance_count; i++) spyi_memo_text_into(out, unit->conformances[i]);
-    spyi_memo_text_into(out, NULL);
+    spyi_memo_add_choices(out, unit);
     for (size_t i = 0; i < unit->link_count; i++) spyi_memo_text_into(out, unit->links[i]->name);
     if (unit->appended)
         spyi_memo_text_into(out, unit->appended); // the text of the library itself, for gradients of one draw

@@ -13,8 +13,9 @@
 //         return_val(%2)
 //     }
 //
-// and %3 is declared by [import("_S3mlp3MLP...3run...")], generic %3.
-#include "compiler/session.h"
+// and %3 is declared by [import("_S3mlp3MLP...3run...")], generic %3. If Slang makes the function's backward derivative, the text also has
+// the instruction BackwardDifferentiatePropagate(%f); a derivative that the program gives has another.
+#include "compiler/internal.h"
 
 typedef struct spyi_one_line {
     const char *at;
@@ -116,6 +117,16 @@ static bool spyi_one_is_run(const char *text, spyi_one_line callee) {
     return false;
 }
 
+// Returns whether Slang itself makes the function's backward derivative.
+static bool spyi_one_is_derived(const char *text, spyi_one_line function) {
+    static const char derivative[] = "= BackwardDifferentiatePropagate(";
+    for (const char *at = strstr(text, derivative); at; at = strstr(at, derivative)) {
+        at += sizeof derivative - 1;
+        if (spyi_one_same(spyi_one_id(at), function)) return true;
+    }
+    return false;
+}
+
 SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names) {
     const char *at = text;
     spyi_one_line name = { NULL, 0 }, callee;
@@ -128,7 +139,10 @@ SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names) {
             if (name.size && spyi_one_starts(line, "func ")) {
                 bool one = spyi_one_is_one_call(at, &callee) && spyi_one_is_run(text, callee);
                 // Overloads do not count, so a name that is listed twice is none.
-                spyi_text_add(names, one ? "" : "!");
+                bool derived = one && spyi_one_is_derived(text, spyi_one_id(line.at + 5));
+                spyi_text_add(names, derived ? SPYI_NETWORK_DERIVED
+                                     : one   ? SPYI_NETWORK_PLAIN
+                                             : SPYI_NETWORK_NONE);
                 spyi_text_add_n(names, name.at, name.size);
                 spyi_text_add(names, "\n");
             }

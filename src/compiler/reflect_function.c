@@ -207,6 +207,26 @@ static void spyi_sl_overloads_fields(spyi_stream *r, void *answer) {
     spyi_stream_bool(r, &o->takes_pairs);
 }
 
+// A shader, and a function for dispatches, is run by its name alone and without a choice among overloads. If the
+// module has one such function of this name, as a shader `lerp` or `min`, drops Slang's own functions beside it.
+static void spyi_drop_built_in(spyi_unit *unit, const char *name, spyi_overloads *overloads) {
+    uint32_t at = overloads->count, own = 0;
+    for (uint32_t i = 0; i < overloads->count; ++i) {
+        own += !overloads->items[i].built_in;
+        if (!overloads->items[i].built_in) at = i;
+    }
+    if (own != 1 || overloads->count == 1) return;
+    const spyi_signature *signature = &overloads->items[at];
+    if (!(signature->param_count && strcmp(signature->params[0].name, "dispatchThreadID") == 0) &&
+        !spyi_unit_is_shader(unit, name))
+        return;
+    spyi_signature kept = *signature;
+    for (uint32_t i = 0; i < overloads->count; ++i)
+        if (i != at) spyi_signature_free(&overloads->items[i]);
+    overloads->items[0] = kept;
+    overloads->count = 1;
+}
+
 spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overloads *out, spyi_text *error) {
     spyi_sl_finding_function f;
     spyi_memo m;
@@ -221,6 +241,7 @@ spy_status spyi_unit_find_function(spyi_unit *unit, const char *name, spyi_overl
         if (status == SPY_OK && out->items) spyi_memo_keep(&m, spyi_sl_overloads_fields, out);
     }
     spyi_memo_end(&m);
+    if (status == SPY_OK && out->items) spyi_drop_built_in(unit, name, out);
     if (status != SPY_OK || out->items) return status;
     spyi_text_add(error, "out of host memory");
     return SPY_ERROR_OUT_OF_MEMORY;

@@ -16,6 +16,7 @@ bool spyi_sl_name_is_safe(const char *name) {
             space = true;
             continue;
         }
+        bool ends = spyi_is_word(before) || before == '>' || before == ']'; // a type or number may end here
         if (spyi_is_word(c)) {
             // two words, such as "float3 float"
             if (space && (spyi_is_word(before) || before == '>')) return false;
@@ -24,9 +25,9 @@ bool spyi_sl_name_is_safe(const char *name) {
         } else if (c == '<') {
             if (!spyi_is_word(before) || ++depth > 8) return false;
         } else if (c == '>') {
-            if (depth-- == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth-- == 0 || !ends) return false;
         } else if (c == ',') {
-            if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth == 0 || !ends) return false;
         } else if (c == '.') {
             if (!spyi_is_word(before) && before != '>') return false;
         } else if (c == ':') {
@@ -35,7 +36,7 @@ bool spyi_sl_name_is_safe(const char *name) {
         } else if (c == '-') { // a negative value: Foo<-3>
             if ((before != '<' && before != ',') || p[1] < '0' || p[1] > '9') return false;
         } else if (c == '[') { // only an array size inside <>, because spyi_unit_find_type() removes others
-            if (depth == 0 || !(spyi_is_word(before) || before == '>' || before == ']')) return false;
+            if (depth == 0 || !ends) return false;
             const char *q = p + 1;
             while (*q >= '0' && *q <= '9') ++q;
             if (q == p + 1 || *q != ']') return false;

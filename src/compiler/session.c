@@ -173,7 +173,7 @@ static bool spyi_sl_serialize(spyi_sl_module *module, spyi_sl_stored *stored) {
 SPYI_FN void spyi_sl_keep_embedded(spyi_compiler *compiler, spyi_sl_session *session) {
     for (size_t i = 0; i < compiler->embedded_count; ++i) {
         spyi_sl_module *module = NULL;
-        // These modules have AtomicTensor, for which libslang throws an exception at `t[i]` and at most forms
+        // This module has AtomicTensor, for which libslang throws an exception at `t[i]` and at most forms
         // of t.load() if the module is serialized.
         if (strcmp(compiler->embedded[i].name, "slangpy_atomic") == 0 || compiler->embedded_stored[i].data ||
             !spyi_sl_is_loaded(session, compiler->embedded[i].name, &module))
@@ -192,7 +192,8 @@ static bool spyi_sl_copy_embedded(const spyi_compiler *compiler, spyi_sl_module 
     const char *name = module->v->getName(module), *path = module->v->getFilePath(module);
     for (size_t i = 0; name && path && i < compiler->embedded_count; ++i) {
         const spyi_sl_stored *kept = &compiler->embedded_stored[i];
-        if (!kept->data || strcmp(kept->name, name) != 0 || strcmp(kept->path, path) != 0) continue;
+        // The path of a module that libslang has imported from the copy ends with ".slang-module".
+        if (!kept->data || strcmp(kept->name, name) != 0 || !strstr(path, SPYI_SL_EMBEDDED_FOLDER)) continue;
         stored->name = spyi_strdup(kept->name);
         stored->path = spyi_strdup(kept->path);
         stored->data = spyi_malloc(kept->size);

@@ -62,6 +62,7 @@ struct spyi_compiler {
     spyi_types *types;
     const spyi_rules *rules; // the target's layout rules
     const spyi_code_target *target;
+    spyi_mend_func mend_text;
     char *library_path;
     char **library_paths;
     size_t library_path_count;
@@ -122,8 +123,7 @@ struct spyi_unit {
     bool inputs_known;
     spyi_text cuda_kernels; // the names of the unit's [CudaKernel] functions, one on each line, if
                             // cuda_kernels_asked is set
-    // For the unit's functions, one on each line: the name of a function that is nothing but a network, or
-    // "!" and the name of another function.
+    // For the unit's functions, one on each line: SPYI_NETWORK_NONE, _PLAIN or _DERIVED, and the function's name.
     spyi_text networks;
     bool cuda_kernels_asked; // cuda_kernels and networks are filled
     uint64_t *derivatives; // hashes of the derivative queries that were answered with yes

@@ -1,17 +1,10 @@
 // Everything that depends on the target of the code that Slang makes: SPIR-V words (target_spirv*.c) or CUDA
-// text (target_cuda*.c). The target's files read such code and repair it before a driver gets it. All other
-// files use the target's table (spyi_code_target).
+// text (target_cuda*.c). The target's files read such code and repair it before a driver gets it; for CUDA
+// the backend has the repairs (spyi_backend.mend). All other files use the target's table (spyi_code_target).
 #ifndef SPYI_COMPILER_TARGET_H
 #define SPYI_COMPILER_TARGET_H
 
 #include "compiler/internal.h"
-
-// >>names in Slang's code, the same for both targets
-// A backward derivative's name begins with s_bwdProp_. A struct with s_bwdCallableCtx_ in its name holds
-// values that do not depend on gradients. A function with dzero in its name makes a zero.
-#define SPYI_ADDITION_BACKWARD "s_bwdProp_"
-#define SPYI_ADDITION_CONTEXT "s_bwdCallableCtx_"
-#define SPYI_ADDITION_ZERO "dzero"
 
 // >>the table of a target
 
@@ -21,12 +14,6 @@ typedef struct spyi_sl_params {
     bool moved; // an earlier parameter was an unsized array, so the offsets of reflection are wrong from here
                 // on
 } spyi_sl_params;
-
-// The faults of Slang's code that mend() found and could not repair.
-typedef struct spyi_code_faults {
-    bool saved;     // the code saves values in nested loops of different length
-    bool additions; // the code adds gradients of array elements that are read at several indices
-} spyi_code_faults;
 
 struct spyi_code_target {
     int32_t format;      // the code format of Slang's session, SPYI_SL_TARGET_*
@@ -41,7 +28,7 @@ struct spyi_code_target {
     // Returns whether libslang can make code of the program; on false `messages` says why not.
     bool (*prepare)(spyi_unit *unit, spyi_sl_live *live, spyi_sl_component *linked, spyi_text *messages);
     // Repairs the code as it came from Slang. Behind its end there is space for SPYI_CODE_ROOM words.
-    void (*mend)(spyi_code *code, spyi_code_faults *faults);
+    void (*mend)(const spyi_compiler *compiler, spyi_code *code, spyi_code_faults *faults);
     // Finds out which shader parameters the code uses, and gives them the bindings that backends expect.
     bool (*place)(spyi_code *code, const spyi_sl_binding *bindings, spyi_text *messages);
     // These functions say where variables lie in memory. size() returns the bytes of a variable. is_moved()
@@ -60,8 +47,6 @@ SPYI_FN const spyi_code_target *spyi_code_cuda(void);
 
 // The number of words by which place() may lengthen the code.
 enum { SPYI_CODE_ROOM = 16 };
-
-enum { SPYI_MOST_INDICES = 24 }; // the largest number of indices of a value that is saved in nested loops
 
 // >>SPIR-V: numbers of the operations that target_spirv*.c read
 enum {
@@ -206,22 +191,6 @@ SPYI_FN void spyi_code_sparse_sums(uint32_t *words, size_t *count);
 // Like spyi_code_remap() for CUDA text, where there are no bindings to number.
 SPYI_FN bool spyi_code_read_text(const char *body, spyi_inputs *inputs, const spyi_sl_binding *bindings,
                                  spyi_text *messages);
-
-// >>target_cuda_saved.c
-
-// Like spyi_code_order_saved() for CUDA text, in place.
-SPYI_FN bool spyi_code_order_saved_text(char *body);
-
-// >>target_cuda_additions.c
-
-// Like spyi_code_add_elements() for CUDA text of `size` bytes with its NUL. Its first `prelude` bytes are
-// Slang's prelude and are not read.
-SPYI_FN bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude);
-
-// >>target_cuda_matrices.c
-
-// Repairs the matrices that kernels pass to [CudaKernel] functions, in place.
-SPYI_FN void spyi_code_order_matrices_text(char *body);
 
 // >>target_cuda_layout.c
 

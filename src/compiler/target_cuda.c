@@ -65,13 +65,11 @@ static size_t spyi_code_prelude(const spyi_code *code) {
     return size;
 }
 
-static void spyi_cuda_mend(spyi_code *code, spyi_code_faults *faults) {
+static void spyi_cuda_mend_code(const spyi_compiler *compiler, spyi_code *code, spyi_code_faults *faults) {
     char *text = (char *)code->data;
     code->prelude_size = spyi_code_prelude(code);
     text[code->size++] = 0;
-    spyi_code_order_matrices_text(text + code->prelude_size);
-    faults->saved = !spyi_code_order_saved_text(text + code->prelude_size);
-    faults->additions = !spyi_code_add_elements_text(&text, &code->size, code->prelude_size);
+    if (compiler->mend_text) compiler->mend_text(&text, &code->size, code->prelude_size, faults);
     code->data = text;
 }
 
@@ -88,7 +86,7 @@ SPYI_FN const spyi_code_target *spyi_code_cuda(void) {
                                             spyi_cuda_optimizes,
                                             NULL, // has_derivative: not called, as optimizes is always false
                                             spyi_cuda_prepare_code,
-                                            spyi_cuda_mend,
+                                            spyi_cuda_mend_code,
                                             spyi_cuda_place_code,
                                             spyi_sl_cuda_size,
                                             spyi_sl_has_unsized,

@@ -77,7 +77,8 @@ static bool spyi_spirv_has_derivative(const void *code, size_t size) {
 }
 
 // The other steps read the structs' names, so these are removed last.
-static void spyi_spirv_mend(spyi_code *code, spyi_code_faults *faults) {
+static void spyi_spirv_mend(const spyi_compiler *compiler, spyi_code *code, spyi_code_faults *faults) {
+    (void)compiler;
     uint32_t *words = (uint32_t *)code->data;
     size_t count = code->size / sizeof *words;
     spyi_code_patch_source(words, count);

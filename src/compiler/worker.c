@@ -20,6 +20,11 @@
 // memory.
 #define SPYI_SL_STACK_BYTES ((size_t)256 << 20)
 
+// A call asks libslang dozens of questions with little between them. While it does, threads that compile ahead
+// of time wait.
+#define SPYI_SL_PATIENCE_NS 20000000u
+#define SPYI_SL_LONGEST_PATIENCE_NS 1000000000u
+
 typedef struct spyi_sl_task { // A task lies on its caller's stack.
     void (*func)(void *context);
     void *context;
@@ -46,6 +51,8 @@ struct spyi_sl_worker {
     spyi_sl_live *closing; // a list of sessions to close
     spyi_sl_live *opening; // a session whose modules are being loaded
     uint32_t lives;        // the number of open sessions
+    uint64_t hurried_ns;   // when a task of a thread that is not patient last ended
+    uint32_t hurried;      // the number of these threads that wait now
     jmp_buf back;          // where longjmp() leaves a task whose caller has left
 };
 
@@ -53,6 +60,7 @@ struct spyi_sl_worker {
 static spyi_sl_worker *spyi_sl_the_worker;
 // The worker whose thread this is; NULL on all other threads.
 static SPYI_THREAD_LOCAL spyi_sl_worker *spyi_sl_this_worker;
+static SPYI_THREAD_LOCAL bool spyi_sl_is_patient; // whether this thread's tasks wait for those of others
 
 // >>exceptions of libslang
 
@@ -381,6 +389,21 @@ static spyi_sl_worker *spyi_sl_worker_now(const spyi_sl_library *library, const 
     return w;
 }
 
+void spyi_compile_patiently(void) {
+    spyi_sl_is_patient = true;
+}
+
+// Waits for this thread's turn. The caller holds the lock.
+static void spyi_sl_await_turn(spyi_sl_worker *w, spyi_long_wait *wait) {
+    uint64_t now = spyi_time_ns(), until = now + SPYI_SL_LONGEST_PATIENCE_NS;
+    bool patient = spyi_sl_is_patient;
+    while (patient && now < until && !w->lost && (w->hurried || now - w->hurried_ns < SPYI_SL_PATIENCE_NS)) {
+        (void)spyi_signal_wait_ns(&w->told, &w->lock, SPYI_SL_PATIENCE_NS / 4);
+        now = spyi_time_ns();
+    }
+    while (w->task && !w->lost && !spyi_long_wait_left(wait)) spyi_long_wait_once(wait, &w->told, &w->lock);
+}
+
 spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(void *context), void *context,
                        spyi_text *error) {
     if (spyi_sl_this_worker) {
@@ -404,10 +427,12 @@ spy_status spyi_sl_run(spyi_compiler *compiler, const char *what, void (*func)(v
             break;
         }
         spyi_mutex_lock(&w->lock);
-        while (w->task && !w->lost && !spyi_long_wait_left(&wait))
-            spyi_long_wait_once(&wait, &w->told, &w->lock);
+        w->hurried += !spyi_sl_is_patient;
+        spyi_sl_await_turn(w, &wait);
         bool began = !w->task && !w->lost;
         if (began) spyi_sl_hand_over(w, &task, &wait);
+        w->hurried -= !spyi_sl_is_patient;
+        if (!spyi_sl_is_patient) w->hurried_ns = spyi_time_ns();
         bool lost = w->lost, threw = began && w->threw;
         spyi_mutex_unlock(&w->lock);
         if (lost) spyi_sl_worker_lose(w);

@@ -95,6 +95,20 @@ SPYI_FN spy_status spyi_cuda_compile_text(spyi_context *ctx, const spyi_nvrtc *n
 // out of memory.
 SPYI_FN char *spyi_cuda_symbol(const spyi_kernel_desc *desc);
 
+// >>mend_saved.c, mend_matrices.c, mend_additions.c: repairs of Slang's text
+
+// Corrects the indices by which the text finds values that it saved in nested loops for the derivative, in
+// place. Returns false when they may be wrong and the text is left as it was.
+SPYI_FN bool spyi_cuda_order_saved(char *body);
+// Lets [CudaKernel] functions read the matrices that they are called with in the order in which these were
+// written, in place.
+SPYI_FN void spyi_cuda_order_matrices(char *body);
+// Turns the stores by which a derivative collects the gradients of an array's elements into additions.
+// Returns false when such gradients may be wrong and the text is left as it was.
+SPYI_FN bool spyi_cuda_add_elements(char **text, size_t *size, size_t prelude);
+// spyi_backend.mend
+SPYI_FN void spyi_cuda_mend(char **text, size_t *size, size_t prelude, spyi_code_faults *faults);
+
 // >>the device
 
 // One block of pinned host memory with a block of device memory of the same size, for a batch or a graph.

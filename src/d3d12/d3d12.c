@@ -29,6 +29,7 @@ static const struct spyi_backend spyi_d3d12_table = {
     NULL,
     NULL,
     NULL,
+    NULL,
     { NULL },
     NULL,
     NULL,

@@ -27,150 +27,137 @@ SPYI_FN spy_arg spyi_custom_arg(const char *name, const struct spyi_value_kind *
     return arg;
 }
 
-// >>scalars in
+// The public functions return what these three return, so that a build without optimisation makes code for
+// filling and copying an argument here only. With optimisation they are inlined.
 
-spy_arg spy_arg_bool(const char *name, bool value) {
+static inline spy_arg spyi_int_arg(const char *name, spy_arg_kind kind, spy_dtype dtype, uint64_t value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_DEFAULT, SPY_DTYPE_BOOL);
-    arg.value.u = value ? 1u : 0u;
+    spyi_set_arg(&arg, name, kind, SPY_DIRECTION_DEFAULT, dtype);
+    arg.value.u = value; // the bits are those of value.i
     return arg;
 }
 
-spy_arg spy_arg_i32(const char *name, int32_t value) {
+static inline spy_arg spyi_float_arg(const char *name, spy_dtype dtype, double value) {
     spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_INT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_INT32);
-    arg.value.i = value;
-    return arg;
-}
-
-spy_arg spy_arg_u32(const char *name, uint32_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_UINT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_UINT32);
-    arg.value.u = value;
-    return arg;
-}
-
-spy_arg spy_arg_i64(const char *name, int64_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_INT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_INT64);
-    arg.value.i = value;
-    return arg;
-}
-
-spy_arg spy_arg_u64(const char *name, uint64_t value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_UINT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_UINT64);
-    arg.value.u = value;
-    return arg;
-}
-
-spy_arg spy_arg_f32(const char *name, float value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_FLOAT32);
-    arg.value.f = (double)value;
-    return arg;
-}
-
-spy_arg spy_arg_f64(const char *name, double value) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_FLOAT64);
+    spyi_set_arg(&arg, name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_DEFAULT, dtype);
     arg.value.f = value;
     return arg;
 }
 
+// `data` becomes the pointer of the union that the kind uses.
+static inline spy_arg spyi_pointer_arg(const char *name, spy_arg_kind kind, spy_direction direction,
+                                       spy_dtype dtype, const void *data, size_t count) {
+    spy_arg arg;
+    spyi_set_arg(&arg, name, kind, direction, dtype);
+    arg.value.data = data;
+    arg.count = count;
+    return arg;
+}
+
+// >>scalars in
+
+spy_arg spy_arg_bool(const char *name, bool value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_BOOL, SPY_DTYPE_BOOL, value ? 1u : 0u);
+}
+
+spy_arg spy_arg_i32(const char *name, int32_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_INT, SPY_DTYPE_INT32, (uint64_t)(int64_t)value);
+}
+
+spy_arg spy_arg_u32(const char *name, uint32_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_UINT, SPY_DTYPE_UINT32, value);
+}
+
+spy_arg spy_arg_i64(const char *name, int64_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_INT, SPY_DTYPE_INT64, (uint64_t)value);
+}
+
+spy_arg spy_arg_u64(const char *name, uint64_t value) {
+    return spyi_int_arg(name, SPY_ARG_KIND_UINT, SPY_DTYPE_UINT64, value);
+}
+
+spy_arg spy_arg_f32(const char *name, float value) {
+    return spyi_float_arg(name, SPY_DTYPE_FLOAT32, (double)value);
+}
+
+spy_arg spy_arg_f64(const char *name, double value) {
+    return spyi_float_arg(name, SPY_DTYPE_FLOAT64, value);
+}
+
 // >>scalars out and inout: `value` points to the caller's memory, one scalar of the argument's dtype
 
-#define SPYI_RESULT(kind, direction, dtype)                                                                  \
-    spy_arg arg;                                                                                             \
-    spyi_set_arg(&arg, name, kind, direction, dtype);                                                        \
-    arg.value.out = value;                                                                                   \
-    return arg
-
 spy_arg spy_out_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_KIND_BOOL, SPY_DIRECTION_OUT, SPY_DTYPE_BOOL);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_OUT, SPY_DTYPE_BOOL, value, 0);
 }
 
 spy_arg spy_out_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT32, value, 0);
 }
 
 spy_arg spy_out_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT32, value, 0);
 }
 
 spy_arg spy_out_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_OUT, SPY_DTYPE_INT64, value, 0);
 }
 
 spy_arg spy_out_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_OUT, SPY_DTYPE_UINT64, value, 0);
 }
 
 spy_arg spy_out_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT32, value, 0);
 }
 
 spy_arg spy_out_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_OUT, SPY_DTYPE_FLOAT64, value, 0);
 }
 
 spy_arg spy_inout_i32(const char *name, int32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT32, value, 0);
 }
 
 spy_arg spy_inout_u32(const char *name, uint32_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT32, value, 0);
 }
 
 spy_arg spy_inout_bool(const char *name, bool *value) {
-    SPYI_RESULT(SPY_ARG_KIND_BOOL, SPY_DIRECTION_INOUT, SPY_DTYPE_BOOL);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_BOOL, SPY_DIRECTION_INOUT, SPY_DTYPE_BOOL, value, 0);
 }
 
 spy_arg spy_inout_i64(const char *name, int64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_INT, SPY_DIRECTION_INOUT, SPY_DTYPE_INT64, value, 0);
 }
 
 spy_arg spy_inout_u64(const char *name, uint64_t *value) {
-    SPYI_RESULT(SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_UINT, SPY_DIRECTION_INOUT, SPY_DTYPE_UINT64, value, 0);
 }
 
 spy_arg spy_inout_f32(const char *name, float *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT32);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT32, value, 0);
 }
 
 spy_arg spy_inout_f64(const char *name, double *value) {
-    SPYI_RESULT(SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT64);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_FLOAT, SPY_DIRECTION_INOUT, SPY_DTYPE_FLOAT64, value, 0);
 }
 
 // >>tensors, arrays, bytes, structs
 
 spy_arg spy_arg_tensor(const char *name, spy_tensor *tensor) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.tensor = tensor;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_TENSOR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, tensor, 0);
 }
 
 spy_arg spy_out_tensor(const char *name, spy_tensor **tensor) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT);
-    arg.value.new_tensor = tensor;
-    return arg;
-}
-
-static spy_arg spyi_make_result(const char *name, spy_direction direction, spy_result *result) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_RESULT, direction, SPY_DTYPE_DEFAULT);
-    arg.value.result = result;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_NEW, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT, tensor, 0);
 }
 
 spy_arg spy_out_result(const char *name, spy_result *result) {
-    return spyi_make_result(name, SPY_DIRECTION_OUT, result);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_RESULT, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT, result, 0);
 }
 
 spy_arg spy_inout_result(const char *name, spy_result *result) {
-    return spyi_make_result(name, SPY_DIRECTION_INOUT, result);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_RESULT, SPY_DIRECTION_INOUT, SPY_DTYPE_DEFAULT, result, 0);
 }
 
 // A rank beyond SPY_MAX_RANK stays in `count`, so that the call refuses it; `dims` then holds the first sizes
@@ -216,41 +203,28 @@ spy_arg spy_arg_i32n(const char *name, const int32_t *values, uint32_t count) {
     return spyi_make_vector(name, SPY_DTYPE_INT32, count, values);
 }
 
-static spy_arg spyi_make_data(const char *name, spy_direction direction, const void *data,
-                              size_t size_bytes) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_DATA, direction, SPY_DTYPE_DEFAULT);
-    arg.value.data = data;
-    arg.count = size_bytes;
-    return arg;
-}
-
 spy_arg spy_arg_data(const char *name, const void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_DEFAULT, data, size_bytes);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_DATA, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, data,
+                            size_bytes);
 }
 
 spy_arg spy_out_data(const char *name, void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_OUT, data, size_bytes);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_DATA, SPY_DIRECTION_OUT, SPY_DTYPE_DEFAULT, data, size_bytes);
 }
 
 spy_arg spy_inout_data(const char *name, void *data, size_t size_bytes) {
-    return spyi_make_data(name, SPY_DIRECTION_INOUT, data, size_bytes);
+    return spyi_pointer_arg(name, SPY_ARG_KIND_DATA, SPY_DIRECTION_INOUT, SPY_DTYPE_DEFAULT, data,
+                            size_bytes);
 }
 
 spy_arg spy_arg_diff_pair(const char *name, spy_args pair) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.fields = pair.items;
-    arg.count = pair.count;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_PAIR, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, pair.items,
+                            pair.count);
 }
 
 spy_arg spy_arg_struct(const char *name, spy_args fields) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    arg.value.fields = fields.items;
-    arg.count = fields.count;
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_STRUCT, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, fields.items,
+                            fields.count);
 }
 
 // >>how an argument is run over
@@ -286,7 +260,5 @@ spy_arg spy_vcast(spy_arg arg, const char *type) {
 }
 
 spy_arg spy_arg_any(const char *name) {
-    spy_arg arg;
-    spyi_set_arg(&arg, name, SPY_ARG_KIND_NONE, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT);
-    return arg;
+    return spyi_pointer_arg(name, SPY_ARG_KIND_NONE, SPY_DIRECTION_DEFAULT, SPY_DTYPE_DEFAULT, NULL, 0);
 }

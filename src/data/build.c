@@ -23,7 +23,7 @@ struct spyi_build {
     spyi_kernel *kernel;
     spy_status status;
     spyi_text error, log;
-    spyi_text blob;  // the compiled code, where device->keep_programs is set
+    spyi_text blob;  // the compiled code, where device->sign_call is set
     uint32_t failed; // the number of allocations that failed on the thread
     // These members are the task. `bytes` holds the profile, the desc with NULL for its pointers, and the
     // data that these point to; equal bytes mean equal kernels. Without `compiles` the code is a blob, which
@@ -206,7 +206,7 @@ static void spyi_build_make(spyi_build *b) {
         desc.code_size = blob.size;
     }
     if (b->status == SPY_OK) b->status = device->backend->load(device->gpu, &desc, &b->kernel, &b->error);
-    if (device->keep_programs) b->blob = blob;
+    if (device->sign_call) b->blob = blob;
     else spyi_text_free(&blob);
     b->failed = spyi_failed_allocations() - failed;
 }
@@ -309,6 +309,21 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
     return status;
 }
 
+static void spyi_builds_opener(void *user) {
+    spy_device *device = (spy_device *)user;
+    spyi_text ignored = { NULL, 0, 0 }; // a build tells the error
+    (void)device->backend->compile(NULL, device->base->compiler, NULL, NULL, NULL, &ignored);
+    spyi_text_free(&ignored);
+}
+
+SPYI_FN void spyi_builds_open_compiler(spy_device *device) {
+    spyi_builds *builds = &device->builds;
+    if (device->backend->compile == spyi_compile_as_is || !spyi_atomic_swap_if(&builds->opening, 0, 1))
+        return;
+    builds->opener_started =
+        spyi_thread_start_deep(&builds->opener, spyi_builds_opener, device, SPYI_BUILD_STACK_BYTES);
+}
+
 // >>the device's end
 
 SPYI_FN void spyi_builds_init(spy_device *device) {
@@ -341,6 +356,7 @@ SPYI_FN bool spyi_builds_release(spy_device *device) {
 
 SPYI_FN void spyi_builds_free(spy_device *device) {
     spyi_builds *builds = &device->builds;
+    if (builds->opener_started) spyi_thread_join(&builds->opener);
     while (builds->left) {
         spyi_build *b = builds->left;
         builds->left = b->next;

@@ -100,7 +100,7 @@ static spyi_any_scalar spyi_scalar_read(const char *from, spy_dtype type) {
 }
 
 static void spyi_integer_range(spy_dtype type, int64_t *low, uint64_t *high) {
-    unsigned bits = (unsigned)spyi_scalar_size(type) * 8;
+    unsigned bits = (unsigned)spy_dtype_size_bytes(type) * 8;
     bool is_signed = type == SPY_DTYPE_INT8 || type == SPY_DTYPE_INT16 || type == SPY_DTYPE_INT32 ||
                      type == SPY_DTYPE_INT64;
     *high = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
@@ -148,7 +148,7 @@ static void spyi_scalar_write(char *to, spy_dtype type, const spyi_any_scalar *s
         memcpy(to, &v, sizeof v);
     } else {
         if (s->kind == SPYI_SCALAR_FLOAT) bits = s->f < 0 ? (uint64_t)(int64_t)s->f : (uint64_t)s->f;
-        switch (spyi_scalar_size(type)) {
+        switch (spy_dtype_size_bytes(type)) {
         case 1: {
             uint8_t v = (uint8_t)bits;
             memcpy(to, &v, sizeof v);
@@ -208,7 +208,7 @@ static bool spyi_convert_run(char *out, spy_dtype to, const char *in, spy_dtype 
 bool spyi_convert_scalars(void *to, spy_dtype to_type, const void *from, spy_dtype from_type, size_t count) {
     char *out = (char *)to;
     const char *in = (const char *)from;
-    size_t to_size = spyi_scalar_size(to_type), from_size = spyi_scalar_size(from_type);
+    size_t to_size = spy_dtype_size_bytes(to_type), from_size = spy_dtype_size_bytes(from_type);
     if (count == 0) return true;
     if (to_type == from_type && to_type != SPY_DTYPE_BOOL) {
         memcpy(out, in, count * to_size);

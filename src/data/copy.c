@@ -105,7 +105,7 @@ static bool spyi_fill_scalars(const spyi_type *type, double value, char *host) {
     case SPYI_TYPE_SCALAR: return spyi_convert_scalars(host, type->scalar, &value, SPY_DTYPE_FLOAT64, 1);
     case SPYI_TYPE_VECTOR:
     case SPYI_TYPE_MATRIX: {
-        size_t size = spyi_scalar_size(type->scalar);
+        size_t size = spy_dtype_size_bytes(type->scalar);
         for (uint32_t i = 0; i < type->rows * type->columns; i++)
             if (!spyi_convert_scalars(host + i * size, type->scalar, &value, SPY_DTYPE_FLOAT64, 1))
                 return false;
@@ -213,7 +213,7 @@ static bool spyi_types_alike(const spyi_type *a, const spyi_type *b) {
 static void spyi_report_misfit(const char *from, spy_dtype from_type, const spy_tensor *to, size_t scalars,
                                spyi_text *error) {
     char scratch[8];
-    size_t size = spyi_scalar_size(from_type), i = 0;
+    size_t size = spy_dtype_size_bytes(from_type), i = 0;
     while (i + 1 < scalars && spyi_convert_scalars(scratch, to->type->scalar, from + i * size, from_type, 1))
         i++;
     size_t element = scalars / (size_t)to->element_count;
@@ -238,7 +238,7 @@ static spy_status spyi_copy_through_host(spy_tensor *to, spy_tensor *from, spyi_
     if (status == SPY_OK) status = spyi_tensor_download(from, data, error);
     if (status == SPY_OK && converted != data) {
         // The types that are converted have no padding in C.
-        size_t scalars = from_size / spyi_scalar_size(from->type->scalar);
+        size_t scalars = from_size / spy_dtype_size_bytes(from->type->scalar);
         if (!spyi_convert_scalars(converted, to->type->scalar, data, from->type->scalar, scalars)) {
             spyi_report_misfit(data, from->type->scalar, to, scalars, error);
             status = SPY_ERROR_OUT_OF_RANGE;

@@ -276,7 +276,7 @@ static bool spyi_cursor_scalars(spyi_cursor_work *w, const spyi_type *type, char
     for (uint32_t i = 0; i < type->field_count; i++)
         if (!spyi_cursor_scalars(w, type->fields[i].type, at + type->fields[i].host_offset)) return false;
     if (n > 0 || type->kind == SPYI_TYPE_STRUCT) return true;
-    char scratch[8], *value = w->values + w->done * spyi_scalar_size(w->dtype);
+    char scratch[8], *value = w->values + w->done * spy_dtype_size_bytes(w->dtype);
     char *from = w->write ? value : at, *to = w->check ? scratch : w->write ? at : value;
     spy_dtype from_type = w->write ? w->dtype : type->scalar, to_type = w->write ? type->scalar : w->dtype;
     if (!spyi_convert_scalars(to, to_type, from, from_type, 1)) {

@@ -25,9 +25,14 @@ typedef struct spyi_builds {
     spyi_signal changed; // a build is done
     spyi_build *left;    // the list of these builds
     bool released;       // the device has been released, so the last build that ends frees it
+    spyi_atomic opening; // 1 from the first spyi_builds_open_compiler() on
+    spyi_thread opener;  // opens the driver's compiler
+    bool opener_started;
 } spyi_builds;
 
 #define SPYI_MOST_ARCHS 16
+
+struct spyi_values; // the described arguments of a call (bind/describe.h)
 
 struct spy_device {
     spyi_context ctx; // the first member, which itself begins with spyi_object
@@ -43,13 +48,13 @@ struct spy_device {
     struct spyi_print_buffer *printer; // the buffer of data/gpu_print.h; NULL means that desc.enable_print is
                                        // off
     struct spyi_bounds *bounds; // the record of data/bounds.h; NULL means that desc.check_bounds is off
-    uint32_t launch_graphs;            // the number of launch graphs that plans keep
-    bool barrier_owed; // the next work needs a barrier, because earlier work failed or was untracked
-    uint64_t epoch;                    // the number of the current hazard epoch, from 1 (hazards.c)
-    spyi_transition *transitions;      // transitions that come before the last work
+    uint32_t launch_graphs;     // the number of launch graphs that plans keep
+    bool barrier_owed;          // the next work needs a barrier, because earlier work failed or was untracked
+    uint64_t epoch;             // the number of the current hazard epoch, from 1 (hazards.c)
+    spyi_transition *transitions; // transitions that come before the last work
     uint32_t transition_count, transition_capacity;
-    size_t texture_parts;      // parts of all textures; transitions have room for as many
-    uint64_t last_submit;      // the batch of the last work whose uses were noted
+    size_t texture_parts;     // parts of all textures; transitions have room for as many
+    uint64_t last_submit;     // the batch of the last work whose uses were noted
     uint64_t untracked_epoch; // the epoch of the last work that may have written anywhere; 0 means that there
                               // was none
     uint64_t untracked_submit; // the batch of the last untracked work, for which reading back waits
@@ -60,7 +65,7 @@ struct spy_device {
     struct spyi_sampler_object *sampler_objects;
     struct spyi_texture_image *waiting_images; // images without references whose work may not have finished
     uint64_t image_bytes;                      // device memory of all images
-    struct spyi_texture_image *listed_images; // images with handles
+    struct spyi_texture_image *listed_images;  // images with handles
     uint32_t listed_count;
     uint64_t last_texture_serial;
 #define SPYI_MOST_SUMMED 64               // as many as one call can have leaves
@@ -75,14 +80,15 @@ struct spy_device {
     spyi_mutex dump_lock; // guards dump_directory, which compile threads read
     char *dump_directory;
     spyi_builds builds;
-    // Kernels keep their code in host memory, from which recipes are written (plan/recipe.h).
-    bool keep_programs;
+    // Recipes (plan/recipe.h): returns the signature of a call, which its plan then has; kernels keep their code
+    // in host memory, from which recipes are written. NULL where no recipes are written.
+    uint64_t (*sign_call)(const spy_function *function, const struct spyi_values *values);
     // The compute capabilities for which kernels are compiled, in order, when the device records a pack. With
     // `offline` there is no GPU, and its kernels are not loaded (device/device.c).
     uint32_t pack_archs[SPYI_MOST_ARCHS];
     uint32_t pack_arch_count;
     bool offline;
-    spy_backend offline_backend; // for an offline device: the null backend with the compiler of another
+    spy_backend offline_backend; // for an offline device: backend/offline.h with the compiler of another
                                  // backend
     char *record_path;           // the path to which the pack is written when the device is released; NULL
                                  // means that no pack is written
@@ -104,7 +110,7 @@ struct spy_device {
     struct spy_prepared *prepared;             // belongs to src/call
     struct spy_raster *rasters;
     spy_function *draw_ids[2]; // the two functions that draw the numbers of triangles; NULL if not loaded yet
-    struct spyi_pipeline *waiting_pipelines;     // pipelines without references whose work may not have finished
+    struct spyi_pipeline *waiting_pipelines; // pipelines without references whose work may not have finished
     void (*free_pipelines)(spy_device *device);  // frees pipelines whose work has finished
     struct spy_fusion *fusions;                  // belongs to src/fuse
     const struct spyi_fused_table *fused_table;  // functions for calls of functions that end in a reduction
@@ -137,12 +143,15 @@ SPYI_FN void spyi_device_free(spy_device *device); // is the last step of the de
 // >>build.c
 // Compiles and loads a kernel on a thread of its own. `what` names it in messages. `profile` NULL means that
 // desc->code is a compiled blob, which is only loaded. `blob`, which may be NULL, receives the compiled code
-// where device->keep_programs is set, and otherwise becomes empty. Returns SPY_ERROR_INTERRUPTED or
+// where device->sign_call is set, and otherwise becomes empty. Returns SPY_ERROR_INTERRUPTED or
 // SPY_ERROR_TIMEOUT when the caller is to wait no longer; the thread then goes on. Threads: any.
 SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, const char *what, spyi_kernel **kernel,
                                      spyi_text *blob, spyi_text *error);
 SPYI_FN void spyi_builds_init(spy_device *device);
+// Opens the driver's compiler on a thread, once, so that it is ready when libslang has made a kernel's text.
+// Threads: any.
+SPYI_FN void spyi_builds_open_compiler(spy_device *device);
 // Called when the device is released and nobody waits for a build. Returns false when a build is not done:
 // its thread then calls spyi_device_free() at its end.
 SPYI_FN bool spyi_builds_release(spy_device *device);

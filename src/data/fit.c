@@ -16,9 +16,6 @@ typedef enum spyi_fit_use {
     SPYI_USE_SHARED // device memory that is loaded and stored, or used as bytes, and never converted
 } spyi_fit_use;
 
-static bool spyi_dtype_is_float(spy_dtype d) {
-    return d >= SPY_DTYPE_FLOAT16;
-}
 static bool spyi_dtype_is_signed(spy_dtype d) {
     return d == SPY_DTYPE_INT8 || d == SPY_DTYPE_INT16 || d == SPY_DTYPE_INT32 || d == SPY_DTYPE_INT64;
 }
@@ -27,7 +24,7 @@ static bool spyi_dtype_is_signed(spy_dtype d) {
 // values are refused.
 static uint32_t spyi_memory_cost(spy_dtype from, spy_dtype to) {
     if (from == to) return 0;
-    size_t from_size = spyi_scalar_size(from), to_size = spyi_scalar_size(to);
+    size_t from_size = spy_dtype_size_bytes(from), to_size = spy_dtype_size_bytes(to);
     if (to == SPY_DTYPE_BOOL) return SPYI_NO_FIT;
     if (from == SPY_DTYPE_BOOL) return spyi_dtype_is_float(to) ? 4 : 2;
     if (spyi_dtype_is_float(from)) return spyi_dtype_is_float(to) && to_size > from_size ? 1 : SPYI_NO_FIT;

@@ -53,7 +53,7 @@ static const char *spyi_packed_bytes(const spy_arg *arg, size_t *size) {
         shape.rank = (uint32_t)arg->count;
         memcpy(shape.dims, arg->dims, sizeof shape.dims);
         int64_t count = spyi_shape_count(&shape);
-        size_t element = spyi_scalar_size(arg->dtype);
+        size_t element = spy_dtype_size_bytes(arg->dtype);
         if (count < 0 || (element && count > SPYI_MOST_BYTES / (int64_t)element))
             return "its shape has a negative or too large size";
         *size = (size_t)count * element;

@@ -89,13 +89,9 @@ typedef struct spyi_column {
                               // there are none
 } spyi_column;
 
-static bool spyi_print_is_float(spy_dtype dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
-}
-
 // Takes a scalar in the first scan, which finds the width of integers and the range of floats.
 static void spyi_column_see(spyi_column *c, const void *scalar, spy_dtype dtype) {
-    if (!spyi_print_is_float(dtype)) {
+    if (!spyi_dtype_is_float(dtype)) {
         spyi_text text = { NULL, 0, 0 };
         spyi_scalar_text(scalar, dtype, &text);
         if (text.size > c->width) c->width = text.size;
@@ -144,8 +140,8 @@ static int spyi_print_max(int a, int b) {
 
 // Takes a scalar in the second scan, which finds how many characters floats need before and behind the point.
 static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dtype) {
-    double value = spyi_print_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
-    if (!spyi_print_is_float(dtype) || !spyi_print_is_finite(value)) return;
+    double value = spyi_dtype_is_float(dtype) ? spyi_float_value(scalar, dtype) : 0;
+    if (!spyi_dtype_is_float(dtype) || !spyi_print_is_finite(value)) return;
     spyi_digits d = spyi_column_digits(c, value, dtype);
     int whole = c->with_exponent || d.exponent < 0 ? 1 : d.exponent + 1;
     c->left = spyi_print_max(c->left, whole + d.negative);
@@ -159,7 +155,7 @@ static void spyi_column_measure(spyi_column *c, const void *scalar, spy_dtype dt
 
 static void spyi_column_finish(spyi_column *c, spy_dtype dtype, bool alone) {
     if (dtype == SPY_DTYPE_BOOL && !alone) c->width = 5; // the width of "False", which "True" gets too
-    if (!spyi_print_is_float(dtype)) return;
+    if (!spyi_dtype_is_float(dtype)) return;
     if (c->with_exponent) c->right = c->places + c->exponent_digits + 2;
     int width = c->left + 1 + c->right;
     if (c->any_other) width = spyi_print_max(width, c->any_negative_infinity ? 4 : 3);
@@ -191,7 +187,7 @@ static void spyi_column_float(const spyi_column *c, double value, spy_dtype dtyp
 }
 
 static void spyi_column_text(const spyi_column *c, const void *scalar, spy_dtype dtype, spyi_text *out) {
-    if (spyi_print_is_float(dtype)) {
+    if (spyi_dtype_is_float(dtype)) {
         spyi_column_float(c, spyi_float_value(scalar, dtype), dtype, out);
         return;
     }
@@ -460,14 +456,11 @@ size_t spy_tensor_print(spy_tensor *tensor, char *text, size_t capacity) {
     uint32_t failed = spyi_failed_allocations();
     spy_status status = spyi_print_tensor(tensor, &p, &error);
     status = spyi_check_allocations(failed, status, &error);
-    size_t size = status == SPY_OK ? p.out.size : 0;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
-    if (text && capacity && size) {
-        size_t n = size < capacity - 1 ? size : capacity - 1;
-        memcpy(text, p.out.data, n);
-        text[n] = 0;
+    if (status != SPY_OK) {
+        spyi_fail_text(device, status, function, &error);
+        spyi_text_clear(&p.out);
     }
-    spyi_text_free(&p.out);
+    size_t size = spyi_text_give(&p.out, spyi_failed_allocations(), text, capacity);
     spyi_leave(device);
     return size;
 }

@@ -37,10 +37,6 @@ static uint64_t spyi_message_bits(const spyi_message_value *v, uint32_t i) {
     return v->words[2 * i] | (uint64_t)v->words[2 * i + 1] << 32;
 }
 
-static bool spyi_message_is_float(uint32_t dtype) {
-    return dtype == SPY_DTYPE_FLOAT16 || dtype == SPY_DTYPE_FLOAT32 || dtype == SPY_DTYPE_FLOAT64;
-}
-
 // >>formats: [[fill]align][sign][#][0][width][.precision][type]
 
 typedef struct spyi_message_spec {
@@ -188,7 +184,7 @@ static double spyi_message_as_double(const spyi_message_value *v, uint32_t i) {
         memcpy(&value, &bits, sizeof value);
         return value;
     }
-    if (spyi_message_is_float(v->dtype)) {
+    if (spyi_dtype_is_float((spy_dtype)v->dtype)) {
         memcpy(&single, &low, sizeof single);
         return single;
     }
@@ -201,7 +197,7 @@ static void spyi_message_scalar(const spyi_message_value *v, uint32_t i, const s
     uint64_t bits = spyi_message_bits(v, i);
     if (v->dtype == SPY_DTYPE_BOOL && !spec->type) {
         spyi_message_text(spec, bits ? "true" : "false", out);
-    } else if (spyi_message_is_float(v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
+    } else if (spyi_dtype_is_float((spy_dtype)v->dtype) || (spec->type && strchr("eEfFgG%", spec->type))) {
         spyi_message_float(spec, spyi_message_as_double(v, i),
                            v->dtype != SPY_DTYPE_FLOAT32 && v->dtype != SPY_DTYPE_FLOAT16, out);
     } else {
@@ -225,9 +221,9 @@ static const char *spyi_message_needs(const spyi_message_value *v, const spyi_me
                : spec->align == '=' || spec->sign ? "a number"
                                                   : NULL;
     if (spec->type == 's') return "a string";
-    if (integers && spyi_message_is_float(v->dtype)) return "an integer";
+    if (integers && spyi_dtype_is_float((spy_dtype)v->dtype)) return "an integer";
     if (spec->type && !integers && !reals) return "another type letter";
-    bool real = reals || spyi_message_is_float(v->dtype);
+    bool real = reals || spyi_dtype_is_float((spy_dtype)v->dtype);
     return spec->precision >= 0 && !real ? "a float" : NULL;
 }
 

@@ -748,76 +748,91 @@ SPYI_FN spy_status spyi_texture_resolve(const spyi_texture_sink *sink, spy_textu
 
 // >>the public functions
 
-static spy_status spyi_texture_leave(spy_texture *t, const char *function, spy_status status,
-                                     spyi_text *error) {
-    spy_device *device = t->object.device;
-    if (status != SPY_OK) spyi_fail_text(device, status, function, error);
-    spyi_text_free(error);
-    spyi_leave(device);
+// A public function that works on textures of a device.
+typedef struct spyi_texture_call {
+    spy_device *device;
+    const char *function;
+    spyi_texture_sink queue;
+    spyi_text error;
+} spyi_texture_call;
+
+static spy_status spyi_texture_enter(spyi_texture_call *call, spy_texture *t, const char *function) {
+    spy_status entered = spyi_enter(t, SPYI_KIND_TEXTURE, function);
+    if (entered != SPY_OK) return entered;
+    memset(call, 0, sizeof *call);
+    call->device = t->object.device;
+    call->function = function;
+    call->queue = spyi_texture_queue(call->device);
+    return SPY_OK;
+}
+
+static spy_status spyi_texture_leave(spyi_texture_call *call, spy_status status) {
+    if (status != SPY_OK) spyi_fail_text(call->device, status, call->function, &call->error);
+    spyi_text_free(&call->error);
+    spyi_leave(call->device);
     return status;
 }
 
 // The body of a public function: enters the device of its first texture, and records on its queue.
 #define SPYI_ON_TEXTURE(name, t, expression)                                                                 \
-    spy_status entered = spyi_enter(t, SPYI_KIND_TEXTURE, name);                                             \
+    spyi_texture_call call;                                                                                  \
+    spy_status entered = spyi_texture_enter(&call, t, name);                                                 \
     if (entered != SPY_OK) return entered;                                                                   \
-    spyi_text error = { NULL, 0, 0 };                                                                        \
-    spyi_texture_sink queue = spyi_texture_queue((t)->object.device);                                        \
-    (void)queue;                                                                                             \
-    return spyi_texture_leave(t, name, expression, &error)
+    return spyi_texture_leave(&call, expression)
 
 spy_status spy_texture_write(spy_texture *texture, const spy_texture_region *region, const void *data,
                              size_t size_bytes) {
     SPYI_ON_TEXTURE("spy_texture_write", texture,
-                    spyi_texture_write(&queue, texture, region, data, size_bytes, &error));
+                    spyi_texture_write(&call.queue, texture, region, data, size_bytes, &call.error));
 }
 
 spy_status spy_texture_read(spy_texture *texture, const spy_texture_region *region, void *data,
                             size_t size_bytes) {
     SPYI_ON_TEXTURE("spy_texture_read", texture,
-                    spyi_texture_read(texture, region, data, size_bytes, &error));
+                    spyi_texture_read(texture, region, data, size_bytes, &call.error));
 }
 
 spy_status spy_texture_copy(spy_texture *to, const spy_texture_region *to_region, spy_texture *from,
                             const spy_texture_region *from_region) {
     SPYI_ON_TEXTURE("spy_texture_copy", to,
-                    spyi_texture_copy(&queue, to, to_region, from, from_region, &error));
+                    spyi_texture_copy(&call.queue, to, to_region, from, from_region, &call.error));
 }
 
 spy_status spy_texture_copy_from_tensor(spy_texture *to, const spy_texture_region *region, spy_tensor *tensor,
                                         size_t offset_bytes, size_t row_pitch_bytes) {
-    SPYI_ON_TEXTURE(
-        "spy_texture_copy_from_tensor", to,
-        spyi_texture_copy_tensor(&queue, true, to, region, tensor, offset_bytes, row_pitch_bytes, &error));
+    SPYI_ON_TEXTURE("spy_texture_copy_from_tensor", to,
+                    spyi_texture_copy_tensor(&call.queue, true, to, region, tensor, offset_bytes,
+                                             row_pitch_bytes, &call.error));
 }
 
 spy_status spy_texture_copy_to_tensor(spy_texture *from, const spy_texture_region *region, spy_tensor *tensor,
                                       size_t offset_bytes, size_t row_pitch_bytes) {
-    SPYI_ON_TEXTURE(
-        "spy_texture_copy_to_tensor", from,
-        spyi_texture_copy_tensor(&queue, false, from, region, tensor, offset_bytes, row_pitch_bytes, &error));
+    SPYI_ON_TEXTURE("spy_texture_copy_to_tensor", from,
+                    spyi_texture_copy_tensor(&call.queue, false, from, region, tensor, offset_bytes,
+                                             row_pitch_bytes, &call.error));
 }
 
 spy_status spy_texture_clear(spy_texture *texture, spy_clear_color color) {
-    SPYI_ON_TEXTURE("spy_texture_clear", texture, spyi_texture_clear(&queue, texture, &color, &error));
+    SPYI_ON_TEXTURE("spy_texture_clear", texture,
+                    spyi_texture_clear(&call.queue, texture, &color, &call.error));
 }
 
 spy_status spy_texture_clear_depth(spy_texture *texture, float depth, uint32_t stencil) {
     SPYI_ON_TEXTURE("spy_texture_clear_depth", texture,
-                    spyi_texture_clear_depth(&queue, texture, depth, stencil, &error));
+                    spyi_texture_clear_depth(&call.queue, texture, depth, stencil, &call.error));
 }
 
 spy_status spy_texture_blit(spy_texture *to, spy_texture *from, spy_filter filter) {
-    SPYI_ON_TEXTURE("spy_texture_blit", to, spyi_texture_blit(&queue, to, from, filter, &error));
+    SPYI_ON_TEXTURE("spy_texture_blit", to, spyi_texture_blit(&call.queue, to, from, filter, &call.error));
 }
 
 spy_status spy_texture_generate_mips(spy_texture *texture) {
     SPYI_ON_TEXTURE("spy_texture_generate_mips", texture,
-                    spyi_texture_generate_mips(&queue, texture, &error));
+                    spyi_texture_generate_mips(&call.queue, texture, &call.error));
 }
 
 spy_status spy_texture_resolve(spy_texture *to, spy_texture *from) {
-    SPYI_ON_TEXTURE("spy_texture_resolve", to, spyi_texture_resolve(&queue, to, from, &error));
+    SPYI_ON_TEXTURE("spy_texture_resolve", to, spyi_texture_resolve(&call.queue, to, from, &call.error));
 }
 
 #undef SPYI_ON_TEXTURE

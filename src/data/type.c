@@ -28,7 +28,7 @@ static char *spyi_type_take(spyi_text *text) { // returns a copy of the text and
 }
 
 static size_t spyi_type_device_scalar(const spyi_types *types, spy_dtype scalar) {
-    return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spyi_scalar_size(scalar);
+    return scalar == SPY_DTYPE_BOOL ? types->rules->bool_size : spy_dtype_size_bytes(scalar);
 }
 
 // Sets size and alignment of a vector. On CUDA, vectors of 2 and of 4 are aligned to their size (16 bytes at
@@ -138,7 +138,7 @@ spyi_types *spyi_types_create(spyi_target target) {
         t.scalar = (spy_dtype)i;
         t.name = spyi_strdup(spy_dtype_name(t.scalar));
         t.display = spyi_strdup(t.name);
-        t.host_size = t.host_align = spyi_scalar_size(t.scalar);
+        t.host_size = t.host_align = spy_dtype_size_bytes(t.scalar);
         t.device_size = t.device_align = spyi_type_device_scalar(types, t.scalar);
         t.same_layout = t.host_size == t.device_size;
         types->scalars[i] = spyi_type_intern(types, &t);

@@ -1,6 +1,6 @@
 // Creation and release of devices: creates the parts of a device in the order of the stages, and frees them
 // in the opposite order.
-#include "backend/null/null.h"
+#include "backend/offline.h"
 #include "base/store.h"
 #include "call/prepare.h"
 #include "call/raster.h"
@@ -201,30 +201,20 @@ static spy_status spyi_device_pack_profile(spy_device *device, spyi_text *error)
     profile->max_group_count = 65535;
     profile->features |= SPY_FEATURE_ATOMIC_FLOAT32_ADD;
     profile->names_formats = !cuda;
+    device->base->limits.any_arch = true;
     if (cuda && device->pack_arch_count == 0) device->pack_archs[device->pack_arch_count++] = profile->arch;
     qsort(device->pack_archs, device->pack_arch_count, sizeof *device->pack_archs, spyi_compare_archs);
     return SPY_OK;
 }
 
-// Makes the GPU of a device that has none: the null backend, with the limits of packs and the compiler of the backend
+// Makes the GPU of a device that has none: the offline backend, with the compiling functions of the backend
 // that the desc names.
 static spy_status spyi_device_offline(spy_device *device, const spy_device_desc *desc, spyi_text *error) {
-    spyi_null_desc null;
-    spy_device_desc plain = *desc;
-    bool cuda = desc->backend->target == SPYI_TARGET_CUDA;
-    memset(&null, 0, sizeof null);
-    null.target = desc->backend->target;
-    null.no_log = true;
-    null.max_block_bytes = cuda ? 4096 : 128;
-    null.max_bindings = cuda ? 64 : 32;
-    null.max_uniforms = 32;
-    null.prefers_bindings = !cuda && desc->adapter_type == SPY_ADAPTER_TYPE_CPU;
-    null.bindings_from_bytes = cuda ? UINT64_MAX : (uint64_t)8 << 20;
-    plain.backend_desc = &null;
-    device->offline_backend = *spyi_null_backend();
+    device->offline_backend = *spyi_offline_backend();
     device->offline_backend.compile = desc->backend->compile;
+    device->offline_backend.mend = desc->backend->mend;
     device->backend = &device->offline_backend;
-    return device->backend->create(&device->ctx, &plain, &device->gpu, error);
+    return device->backend->create(&device->ctx, desc, &device->gpu, error);
 }
 
 // Opens the device's store, unless nothing is to be kept.

@@ -115,6 +115,9 @@ typedef struct spyi_emitted {
     bool prints;           // the block has the address of the device's print buffer
 } spyi_emitted;
 
+// The threads of a group that adds partial sums to the gradients of a network; a group takes 32 sums.
+#define SPYI_BATCH_ADDERS 256u
+
 #define SPYI_KERNEL_ENTRY "spyi_kernel"
 
 // Writes the kernel of a bound call for devices of `profile`.

@@ -98,7 +98,7 @@ static void spyi_emit_text(spyi_emit_state *s, const spy_function *function, con
     bool textures = spyi_names_textures(s->bound, &samplers) || s->bound->notes_textures;
     if (textures) spyi_text_add(&out->text, "import slangpy_texture;\n\n");
     if (s->bound->notes_textures) spyi_text_add(&out->text, "import slangpy_texture_plain;\n\n");
-    // This constant, which slangpy_atomic.slang reads, says that the device has atomic additions of floats.
+    // This constant, which slangpy_add.slang reads, says that the device has atomic additions of floats.
     if ((s->bound->names_library || textures) && (s->profile->features & SPY_FEATURE_ATOMIC_FLOAT32_ADD))
         spyi_text_add(&out->text, "export public static const int slangpy_atomic_floats = 1;\n\n");
     if (samplers > 1 && s->rules->by_address)

@@ -82,7 +82,7 @@ SPYI_FN const spyi_type *spyi_memory_type(const spyi_emit_state *s, uint32_t i) 
 
 SPYI_FN bool spyi_is_long_vector(const spyi_emit_state *s, const spyi_type *type) {
     return s->rules->splits_vectors && type->kind == SPYI_TYPE_VECTOR && type->columns > 2 &&
-           spyi_scalar_size(type->scalar) == 8;
+           spy_dtype_size_bytes(type->scalar) == 8;
 }
 
 SPYI_FN bool spyi_is_split_field(const spyi_emit_state *s, uint32_t i) {

@@ -183,7 +183,7 @@ static bool spyi_step_array(spy_fusion *g, const spy_arg *arg, uint32_t *step, s
     }
     const spyi_type *type = spyi_type_vector(g->object.device->types, dtype, (uint32_t)n);
     for (int64_t i = 0; i < n; i++) {
-        const char *at = (const char *)arg->value.data + (size_t)i * spyi_scalar_size(dtype);
+        const char *at = (const char *)arg->value.data + (size_t)i * spy_dtype_size_bytes(dtype);
         bool real = dtype >= SPY_DTYPE_FLOAT16;
         spy_dtype wide = real                      ? SPY_DTYPE_FLOAT64
                          : dtype == SPY_DTYPE_BOOL ? SPY_DTYPE_UINT64

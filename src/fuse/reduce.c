@@ -348,12 +348,18 @@ static spy_status spyi_reduce_new(spyi_reducing *r) {
 
 // >>its gradients
 
+// Adds an argument of `seeded` that has the result's shape.
+static void spyi_reducing_spread(const spyi_reducing *r, size_t *count, const char *name, const spy_arg *arg) {
+    spy_arg *to = &r->items[(*count)++];
+    *to = *arg;
+    if (to->kind == SPY_ARG_KIND_TENSOR || to->kind == SPY_ARG_KIND_ARRAY) *to = spy_vmap(*to, r->kept);
+    to->name = name;
+}
+
 static spy_status spyi_reduce_backward(spyi_reducing *r) {
-    const spy_arg *result = r->result;
+    const spy_arg *result = r->result, *value, *seed;
     size_t count = r->count;
-    spy_arg seed, value;
-    memset(&seed, 0, sizeof seed);
-    memset(&value, 0, sizeof value);
+    spy_arg tensor;
     if (!r->fused->seeded) {
         spyi_text words = { NULL, 0, 0 };
         spyi_text_add(&words, "it has no derivative: %s", spyi_text_str(&r->fused->no_derivative));
@@ -366,23 +372,19 @@ static spy_status spyi_reduce_backward(spyi_reducing *r) {
         if (!grad)
             return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
                                       "'_result': expected a tensor with a gradient, got none");
-        value = *result;
-        seed = spy_arg_tensor("seed_", grad);
+        tensor = spy_arg_tensor(NULL, grad);
+        value = result;
+        seed = &tensor;
     } else if (result->kind == SPY_ARG_KIND_PAIR && result->count == 2 && result->value.fields) {
-        value = result->value.fields[0];
-        seed = result->value.fields[1];
+        value = &result->value.fields[0];
+        seed = &result->value.fields[1];
     } else {
         return spyi_reducing_fail(r, SPY_ERROR_INVALID_ARGUMENT,
                                   "'_result': expected a tensor with a gradient, or spy_arg_diff_pair()");
     }
-    if (seed.kind == SPY_ARG_KIND_TENSOR || seed.kind == SPY_ARG_KIND_ARRAY) seed = spy_vmap(seed, r->kept);
-    if (value.kind == SPY_ARG_KIND_TENSOR || value.kind == SPY_ARG_KIND_ARRAY)
-        value = spy_vmap(value, r->kept);
-    seed.name = "seed_";
-    value.name = "value_";
-    r->items[count++] = seed;
+    spyi_reducing_spread(r, &count, "seed_", seed);
     spyi_reducing_scale(r, &count);
-    if (r->fused->reduction >= SPY_FUSE_REDUCTION_MIN) r->items[count++] = value;
+    if (r->fused->reduction >= SPY_FUSE_REDUCTION_MIN) spyi_reducing_spread(r, &count, "value_", value);
     return spyi_reducing_run(r, r->fused->seeded, count);
 }
 

@@ -103,48 +103,38 @@ static void spyi_write_list(const spyi_writing *w, const spyi_fused_step *s, con
     }
 }
 
+// Writes a pattern in which $0, $1 and $2 stand for the operands, and @0, @1 and @2 for the operands as values of
+// the step's type.
+static void spyi_write_pattern(const spyi_writing *w, const spyi_fused_step *s, const char *pattern,
+                               spyi_text *out) {
+    for (; *pattern; pattern++) {
+        size_t plain = strcspn(pattern, "$@");
+        spyi_text_add_n(out, pattern, plain);
+        pattern += plain;
+        if (!*pattern) return;
+        uint32_t step = s->operands[pattern[1] - '0'];
+        if (*pattern++ == '@') spyi_write_as(w, step, s->type, out);
+        else spyi_write_value(w, step, NULL, out);
+    }
+}
+
 static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s, spyi_text *out) {
     const spyi_fused_step *steps = w->g->steps;
     const spyi_type *a = steps[s->operands[0]].type, *b = s->count > 1 ? steps[s->operands[1]].type : NULL,
                     *beside = NULL;
-    bool vectors = a && a->kind == SPYI_TYPE_VECTOR;
     switch (s->form) {
     case SPYI_FORM_SIGN:
     case SPYI_FORM_NOT:
     case SPYI_FORM_INVERT:
         spyi_text_add(out, "(%s", s->name);
-        spyi_write_value(w, s->operands[0], NULL, out);
-        spyi_text_add(out, ")");
+        spyi_write_pattern(w, s, "$0)", out);
         return;
-    case SPYI_FORM_INDEX:
-        spyi_write_value(w, s->operands[0], NULL, out);
-        spyi_text_add(out, "[");
-        spyi_write_value(w, s->operands[1], NULL, out);
-        spyi_text_add(out, "]");
-        return;
+    case SPYI_FORM_INDEX: spyi_write_pattern(w, s, "$0[$1]", out); return;
     case SPYI_FORM_NO_DIFF:
-        spyi_text_add(out, spyi_type_has_floats(s->type) ? "detach(" : "(");
-        spyi_write_value(w, s->operands[0], NULL, out);
-        spyi_text_add(out, ")");
+        spyi_write_pattern(w, s, spyi_type_has_floats(s->type) ? "detach($0)" : "($0)", out);
         return;
     case SPYI_FORM_CHOOSE:
-        if (spyi_is_number_type(s->type)) {
-            spyi_text_add(out, "select(");
-            spyi_write_value(w, s->operands[0], NULL, out);
-            for (uint32_t i = 1; i < 3; i++) {
-                spyi_text_add(out, ", ");
-                spyi_write_as(w, s->operands[i], s->type, out);
-            }
-            spyi_text_add(out, ")");
-            return;
-        }
-        spyi_text_add(out, "(");
-        spyi_write_value(w, s->operands[0], NULL, out);
-        spyi_text_add(out, " ? ");
-        spyi_write_value(w, s->operands[1], s->type, out);
-        spyi_text_add(out, " : ");
-        spyi_write_value(w, s->operands[2], s->type, out);
-        spyi_text_add(out, ")");
+        spyi_write_pattern(w, s, spyi_is_number_type(s->type) ? "select($0, @1, @2)" : "($0 ? @1 : @2)", out);
         return;
     case SPYI_FORM_BUILT_IN:
         for (uint32_t i = 0; i < s->count; i++) {
@@ -165,13 +155,8 @@ static void spyi_write_operator(const spyi_writing *w, const spyi_fused_step *s,
         spyi_text_add(out, ")");
         return;
     case SPYI_FORM_LOGIC:
-        vectors = vectors || (b && b->kind == SPYI_TYPE_VECTOR);
-        if (vectors) {
-            spyi_text_add(out, s->name[0] == '&' ? "and(" : "or(");
-            spyi_write_as(w, s->operands[0], s->type, out);
-            spyi_text_add(out, ", ");
-            spyi_write_as(w, s->operands[1], s->type, out);
-            spyi_text_add(out, ")");
+        if ((a && a->kind == SPYI_TYPE_VECTOR) || (b && b->kind == SPYI_TYPE_VECTOR)) {
+            spyi_write_pattern(w, s, s->name[0] == '&' ? "and(@0, @1)" : "or(@0, @1)", out);
             return;
         }
         break;

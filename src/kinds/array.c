@@ -13,7 +13,7 @@ static spy_status spyi_upload_make(const spyi_leaf *leaf, const spyi_value *valu
     spy_dtype to = spyi_kind_scalar(leaf), from = value->type->scalar;
     void *converted = NULL;
     if (leaf->in && to != from) {
-        converted = spyi_malloc((size_t)count * spyi_scalar_size(to) + 1);
+        converted = spyi_malloc((size_t)count * spy_dtype_size_bytes(to) + 1);
         if (!converted) {
             spyi_text_add(error, "out of host memory");
             return SPY_ERROR_OUT_OF_MEMORY;
@@ -95,7 +95,7 @@ SPYI_FN bool spyi_pack_inline(const spyi_leaf *leaf, const spy_arg *arg, uint8_t
         spyi_type_to_device(leaf->type, out, arg->value.data, 1);
         return true;
     }
-    void *host = spyi_malloc(count * spyi_scalar_size(scalar->scalar) + 1);
+    void *host = spyi_malloc(count * spy_dtype_size_bytes(scalar->scalar) + 1);
     bool good = host && spyi_convert_scalars(host, scalar->scalar, arg->value.data, from, count);
     if (good) spyi_type_to_device(leaf->type, out, host, 1);
     free(host);

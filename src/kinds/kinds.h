@@ -22,10 +22,6 @@ SPYI_FN const spyi_value_kind *spyi_kind_of_unused(void);
 SPYI_FN const spyi_value_kind *spyi_kind_of_parts(const spyi_type *type);
 // Returns the kind of the gradient that a function itself adds to, for a value of this kind: a whole tensor.
 SPYI_FN const spyi_value_kind *spyi_kind_of_inside(const spyi_value_kind *kind);
-// Returns the kind that a recipe means by this name, traits and field_op. NULL means that there is none, or
-// that it is a custom argument's own kind, which is in spyi_value.custom.
-SPYI_FN const spyi_value_kind *spyi_kind_known(const char *name, uint32_t traits, uint8_t field_op);
-SPYI_FN bool spyi_kind_is(const spyi_value_kind *kind, const char *name, uint32_t traits, uint8_t field_op);
 // Returns the end of a message that says what a parameter of `type` takes, or NULL when no kind is chosen by
 // this type. `rules` may be NULL when the text does not matter.
 SPYI_FN const char *spyi_kind_takes(const spyi_type *type, const spyi_rules *rules);

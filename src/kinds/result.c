@@ -20,7 +20,7 @@ static spy_status spyi_readback_make(const spyi_leaf *leaf, const spyi_value *va
         spy_dtype to = spyi_kind_scalar(leaf);
         const spy_result *result = value->arg->value.result;
         if (!spyi_convert_scalars(host, to, result->data, result->dtype,
-                                  leaf->type->host_size / spyi_scalar_size(to)))
+                                  leaf->type->host_size / spy_dtype_size_bytes(to)))
             return spyi_does_not_fit(leaf, value, error);
         spyi_type_to_device(leaf->type, made->place, host, 1);
     } else {
@@ -80,7 +80,7 @@ static bool spyi_new_bind(spyi_fitting *fitting, const spyi_value *value, spyi_l
     bool numbers = scalar->kind == SPYI_TYPE_SCALAR || scalar->kind == SPYI_TYPE_VECTOR ||
                    scalar->kind == SPYI_TYPE_MATRIX;
     count *= numbers ? (size_t)scalar->rows * scalar->columns : 0;
-    if (!count || count * spyi_scalar_size(value->type->scalar) != value->size) {
+    if (!count || count * spy_dtype_size_bytes(value->type->scalar) != value->size) {
         spyi_text_add(&fitting->hint, "; its value needs as many scalars as the parameter has");
         return false;
     }

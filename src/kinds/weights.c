@@ -29,11 +29,6 @@ static bool spyi_weights_bind(spyi_fitting *fitting, const spyi_value *value, sp
     return true;
 }
 
-static void spyi_weights_field(const spyi_leaf *leaf, spyi_text *out) {
-    if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
-    else spyi_text_add(out, "%s", leaf->kind_type);
-}
-
 static void spyi_weights_load(const spyi_leaf *leaf, const spyi_place_text *at, spyi_text *out) {
     spyi_text_add(out, leaf->batch_rank ? "%s.tensor.row(" : "%s", at->field);
     for (uint32_t d = 0; d < leaf->batch_rank; d++)
@@ -109,7 +104,7 @@ static uint32_t spyi_weights_addresses(const spyi_leaf *leaf, uint32_t offsets[S
 }
 
 static const spyi_kind_build spyi_weights_build = {
-    spyi_weights_bind, NULL, spyi_weights_field, spyi_weights_load, spyi_weights_takes, NULL, NULL, NULL
+    spyi_weights_bind, NULL, spyi_whole_field, spyi_weights_load, spyi_weights_takes, NULL, NULL, NULL
 };
 static const spyi_kind_run spyi_weights_run = { SPYI_TRAIT_SIZED | SPYI_TRAIT_REPEATS | SPYI_TRAIT_EXACT,
                                                 SPYI_FIELD_KIND,

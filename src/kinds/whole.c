@@ -65,7 +65,7 @@ static bool spyi_whole_bind(spyi_fitting *fitting, const spyi_value *value, spyi
     return good;
 }
 
-static void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
+SPYI_FN void spyi_whole_field(const spyi_leaf *leaf, spyi_text *out) {
     if (leaf->batch_rank) spyi_text_add(out, "SpyiRows<%s, %u>", leaf->kind_type, leaf->batch_rank);
     else spyi_text_add(out, "%s", leaf->kind_type);
 }

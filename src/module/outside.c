@@ -56,6 +56,7 @@ SPYI_FN void spyi_await_work(spy_device *device, spy_module *module, const void 
                              size_t key_size) {
     for (;;) {
         int32_t seen = spyi_turns_events(&device->ctx.turns);
+        device->listener->collect(device);
         if (!spyi_is_under_way(device, work, key, key_size)) return;
         spyi_await_outside(device, module, seen);
     }

@@ -1,7 +1,7 @@
 // Finds where the parameters of a dispatch have addresses. Only pack operations write addresses, so that
 // recorded work can be moved to other memory.
 #include "kinds/kinds.h"
-#include "plan/plan.h"
+#include "plan/recipe.h"
 
 typedef struct spyi_address_walk {
     bool in_uniforms;

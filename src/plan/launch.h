@@ -76,6 +76,10 @@ typedef struct spyi_launch {
     // NULL.
     spyi_variant *repeatable;
     bool several;      // the call ran further variants, too; `again` has them
+    // The second dispatch of a backward call of the batch engine, for calls that repeat the launch: its variant and number of
+    // groups. NULL in other calls.
+    spyi_variant *adds;
+    uint32_t add_groups;
     spyi_graph *graph; // the dispatches that calls repeat; NULL means that there are none
     // The way in which a call's arguments repeat the launch, in one block of memory; NULL means that it is
     // not learnt yet.

@@ -2,7 +2,6 @@
 // A call that makes a plan leaves the device, and other calls use the device meanwhile.
 #include "plan/cache.h"
 #include "plan/packs.h"
-#include "plan/recipe_sign.h"
 
 // >>calls that leave the device
 
@@ -144,7 +143,8 @@ SPYI_FN spyi_plan *spyi_plan_new(spy_function *function, const spyi_values *valu
     plan->generation = function->module->generation;
     plan->references = 1;
     plan->value_count = values->count;
-    if (function->object.device->keep_programs) plan->signature = spyi_recipe_signature(function, values);
+    if (function->object.device->sign_call)
+        plan->signature = function->object.device->sign_call(function, values);
     return plan;
 }
 

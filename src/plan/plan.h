@@ -8,7 +8,7 @@
 
 // >>variants: one compiled kernel each
 
-// A copy, in host memory, of the data from which a kernel was loaded; kept when device->keep_programs is set.
+// A copy, in host memory, of the data from which a kernel was loaded; kept when device->sign_call is set.
 typedef struct spyi_program {
     char *label, *entry;
     spyi_text code; // the blob that compile made
@@ -159,9 +159,6 @@ SPYI_FN void spyi_variant_free(spy_device *device, spyi_variant *variant);
 // out of memory; the blob is then freed.
 SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text *blob,
                                         const spyi_literals *literals);
-// Loads a kernel from a kept program, without compiling.
-SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
-                                     spyi_text *error);
 SPYI_FN void spyi_program_free(spyi_program *program); // `program` may be NULL
 SPYI_FN spyi_variant *spyi_variant_find(const spyi_plan *plan, const spyi_variant_key *key);
 SPYI_FN spy_status spyi_plan_add_variant(spyi_plan *plan, spyi_variant *variant, spyi_text *error);
@@ -183,12 +180,6 @@ SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key)
 SPYI_FN bool spyi_variant_find_accesses(const spyi_bound *bound, spyi_variant *variant);
 // Makes room for `more` uses of textures with handles behind the others. Returns false when out of memory.
 SPYI_FN bool spyi_variant_use_room(spyi_variant *variant, uint32_t more);
-
-// Visits each address among the parameters of the variant's dispatches (addresses.c). An address is given by
-// its byte offset in the block, or in the uniform buffers' bytes, one buffer behind the other. It may be 0, a
-// number that the caller gave, or lie in memory that the dispatch uses.
-SPYI_FN void spyi_variant_addresses(const spyi_plan *plan, const spyi_variant *variant,
-                                    void (*visit)(void *user, bool in_uniforms, uint32_t offset), void *user);
 
 // Rewrites the error when a kernel does not compile for a known cause in the user's code, and returns true;
 // otherwise returns false (diagnose.c).

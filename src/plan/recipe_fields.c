@@ -1,7 +1,7 @@
 // The fields of a recipe: the same functions write and read them. A new field of a plan, leaf or variant that
 // later calls read needs its line here and a higher SPYI_RECIPE_VERSION.
 #include "compiler/fields.h"
-#include "kinds/kinds.h"
+#include "kinds/known.h"
 #include "plan/recipe_fields.h"
 
 enum { SPYI_RECIPE_MOST_NODES = 65536, SPYI_RECIPE_MOST_PACKS = 65536, SPYI_RECIPE_MOST_TEXTS = 4096 };

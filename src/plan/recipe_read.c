@@ -85,6 +85,26 @@ static void spyi_recipe_check_sizes(spyi_stream *r, const uint8_t *sizes) {
 
 // >>variants
 
+// Loads a kernel from a kept program, without compiling.
+static spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
+                                    spyi_text *error) {
+    spyi_text step = { NULL, 0, 0 };
+    spyi_kernel_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.label = program->label;
+    desc.code = program->code.data;
+    desc.code_size = program->code.size;
+    desc.entry = program->entry;
+    desc.iface = program->iface;
+    spyi_text_add(&step, "load %s", program->label);
+    spyi_step(&device->ctx, spyi_text_str(&step), false);
+    spy_status status = spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), kernel, NULL, error);
+    spyi_step(&device->ctx, spyi_text_str(&step), true);
+    spyi_text_free(&step);
+    if (status == SPY_OK) spyi_print_learn(device, &program->literals);
+    return status;
+}
+
 static void spyi_recipe_add_variant(spyi_stream *r, spyi_plan *plan) {
     spy_device *device = plan->function->object.device;
     spyi_variant *variant = (spyi_variant *)spyi_calloc(1, sizeof *variant);
@@ -100,7 +120,7 @@ static void spyi_recipe_add_variant(spyi_stream *r, spyi_plan *plan) {
     } else {
         spyi_stream_fail(r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
     }
-    if (variant && device->keep_programs) {
+    if (variant && device->sign_call) {
         variant->program = program;
         program = NULL;
     }

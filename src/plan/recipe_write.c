@@ -10,7 +10,7 @@ static const char *spyi_recipe_refusal(const spyi_plan *plan) {
     const spy_device *device = plan->function->object.device;
     if (plan->redirect) return "it leads to plans and is none itself";
     if (plan->bound.stage) return "it is a stage of a draw";
-    if (!device->keep_programs || !plan->signature) return "the device does not keep its kernels' code";
+    if (!device->sign_call || !plan->signature) return "the device does not keep its kernels' code";
     if (device->bounds)
         return "kernels that check indices (desc.check_bounds) have an address of this process's memory";
     if (plan->generation != plan->function->module->generation) return "its module has been reloaded since";

@@ -233,25 +233,6 @@ SPYI_FN spyi_program *spyi_program_make(const spyi_kernel_desc *desc, spyi_text 
     return p;
 }
 
-SPYI_FN spy_status spyi_program_load(spy_device *device, const spyi_program *program, spyi_kernel **kernel,
-                                     spyi_text *error) {
-    spyi_text step = { NULL, 0, 0 };
-    spyi_kernel_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.label = program->label;
-    desc.code = program->code.data;
-    desc.code_size = program->code.size;
-    desc.entry = program->entry;
-    desc.iface = program->iface;
-    spyi_text_add(&step, "load %s", program->label);
-    spyi_step(&device->ctx, spyi_text_str(&step), false);
-    spy_status status = spyi_build_kernel(device, NULL, &desc, spyi_text_str(&step), kernel, NULL, error);
-    spyi_step(&device->ctx, spyi_text_str(&step), true);
-    spyi_text_free(&step);
-    if (status == SPY_OK) spyi_print_learn(device, &program->literals);
-    return status;
-}
-
 SPYI_FN void spyi_program_free(spyi_program *program) {
     if (!program) return;
     free(program->label);
@@ -326,6 +307,8 @@ SPYI_FN spy_status spyi_variant_create(spyi_plan *plan, const spyi_variant_key *
     if (status == SPY_OK) {
         const spyi_text *source = &variant->emitted.text;
         spyi_conformances conformances;
+        // A process that has opened libslang finds not all in its cache, and so will need the driver's compiler.
+        if (spyi_compiler_loads(device->compiler)) spyi_builds_open_compiler(device);
         conformances.items = plan->bound.options.conformances;
         conformances.count = plan->bound.options.conformance_count;
         if (plan->bound.shader)
@@ -436,7 +419,8 @@ static bool spyi_plan_lacks(const spyi_plan *plan, uint64_t hash) {
 SPYI_FN bool spyi_plan_wants_plain(const spyi_plan *plan, const spyi_variant_key *key) {
     if (SPYI_LIKELY(!plan->absent_count && !plan->plain_of && !plan->plain_sums)) return false;
     uint64_t hash = spyi_variant_key_hash(key);
-    return hash == plan->plain_of || (plan->plain_sums && key->team) || spyi_plan_lacks(plan, hash);
+    return hash == plan->plain_of || (plan->plain_sums && (key->team || key->batch == SPYI_BATCH_ENGINE)) ||
+           spyi_plan_lacks(plan, hash);
 }
 
 SPYI_FN bool spyi_plan_note_absent(spyi_plan *plan, const spyi_variant_key *key) {

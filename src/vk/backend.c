@@ -19,6 +19,7 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_allocate_chunk,
     spyi_vk_free_chunk,
     spyi_compile_as_is,
+    NULL, // the compiler itself repairs SPIR-V
     spyi_vk_load,
     spyi_vk_destroy_kernel,
     {

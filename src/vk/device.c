@@ -4,10 +4,12 @@
 #include "vk/internal.h"
 
 SPYI_FN const char *spyi_vk_result_name(VkResult result) {
+    static const struct {
+        VkResult result;
+        const char *name;
+    } results[] = {
 // clang-format off
-#define SPYI_VK_RESULT(name) \
-    case name: return #name;
-    switch ((int)result) {
+#define SPYI_VK_RESULT(name) { name, #name },
         SPYI_VK_RESULT(VK_SUCCESS)
         SPYI_VK_RESULT(VK_NOT_READY)
         SPYI_VK_RESULT(VK_TIMEOUT)
@@ -27,10 +29,12 @@ SPYI_FN const char *spyi_vk_result_name(VkResult result) {
         SPYI_VK_RESULT(VK_ERROR_OUT_OF_POOL_MEMORY)
         SPYI_VK_RESULT(VK_ERROR_INVALID_SHADER_NV)
         SPYI_VK_RESULT(VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS)
-    default: return "an unknown VkResult";
-    }
 #undef SPYI_VK_RESULT
-    // clang-format on
+        // clang-format on
+    };
+    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
+        if (results[i].result == result) return results[i].name;
+    return "an unknown VkResult";
 }
 
 SPYI_FN bool spyi_vk_is_lost(const spyi_vk_gpu *gpu, spyi_text *error) {
@@ -185,12 +189,7 @@ static spy_status spyi_vk_use_engine(spyi_vk_gpu *gpu, const spy_vk_desc *engine
     return SPY_OK;
 }
 
-// The device's functions by name. A loop over a table makes less code than a call for each function.
-typedef struct spyi_vk_function {
-    const char *name;
-    size_t offset; // the offset of the function's member in spyi_vk_functions
-} spyi_vk_function;
-
+// The members of spyi_vk_functions.
 #define SPYI_VK_ENTRY(name) { #name, offsetof(spyi_vk_functions, name) },
 static const spyi_vk_function spyi_vk_needed_functions[] = { SPYI_VK_DEVICE_FUNCTIONS(SPYI_VK_ENTRY) };
 static const spyi_vk_function spyi_vk_optional_functions[] = { SPYI_VK_OPTIONAL_DEVICE_FUNCTIONS(

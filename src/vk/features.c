@@ -44,38 +44,55 @@ spy_vk_requirements spy_vk_required_features(void) {
     return r;
 }
 
-SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter) {
-    void **next = &set->core.pNext;
-    SPYI_VK_ZERO(*set);
-    set->core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-    set->v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
-    set->v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
-    set->v13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
-    set->atomic_float.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
-    set->atomic_float2.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_2_FEATURES_EXT;
-    set->clock.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR;
-    set->barycentric.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV;
-    set->divisor.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT;
-    set->matrices.sType = SPYI_VK_FEATURES_MATRIX;
-    set->matrices2.sType = SPYI_VK_FEATURES_MATRIX_2;
+static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
+#define SPYI_VK_STRUCT(type, name, member, version, extension)                                               \
+    SPYI_VK_STRUCT_OF(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, name, member, version, extension)
+#define SPYI_VK_STRUCT_OF(type, name, member, version, extension)                                            \
+    {                                                                                                        \
+        type, "VkPhysicalDevice" name, offsetof(spyi_vk_feature_set, member),                                \
+            sizeof(((spyi_vk_feature_set *)0)->member), VK_API_VERSION_1_##version, SPYI_VK_##extension      \
+    }
+    SPYI_VK_STRUCT(FEATURES_2, "Features2", core, 2, EXTENSION_COUNT),
+    SPYI_VK_STRUCT(VULKAN_1_1_FEATURES, "Vulkan11Features", v11, 2, EXTENSION_COUNT),
+    SPYI_VK_STRUCT(VULKAN_1_2_FEATURES, "Vulkan12Features", v12, 2, EXTENSION_COUNT),
+    SPYI_VK_STRUCT(VULKAN_1_3_FEATURES, "Vulkan13Features", v13, 3, EXTENSION_COUNT),
+    SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_FEATURES_EXT, "ShaderAtomicFloatFeaturesEXT", atomic_float, 2,
+                   EXT_shader_atomic_float),
+    SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_2_FEATURES_EXT, "ShaderAtomicFloat2FeaturesEXT", atomic_float2, 2,
+                   EXT_shader_atomic_float2),
+    SPYI_VK_STRUCT(SHADER_CLOCK_FEATURES_KHR, "ShaderClockFeaturesKHR", clock, 2, KHR_shader_clock),
+    SPYI_VK_STRUCT(FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV, "FragmentShaderBarycentricFeaturesKHR",
+                   barycentric, 2, KHR_fragment_shader_barycentric),
+    SPYI_VK_STRUCT(VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT, "VertexAttributeDivisorFeaturesEXT", divisor, 2,
+                   EXT_vertex_attribute_divisor),
+    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX, "CooperativeMatrixFeaturesKHR", matrices, 2,
+                      KHR_cooperative_matrix),
+    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX_2, "CooperativeMatrix2FeaturesNV", matrices2, 2,
+                      NV_cooperative_matrix2),
+#undef SPYI_VK_STRUCT_OF
+#undef SPYI_VK_STRUCT
+};
 
-    *next = &set->v11, next = &set->v11.pNext;
-    *next = &set->v12, next = &set->v12.pNext;
-    if (adapter->api_version >= VK_API_VERSION_1_3) *next = &set->v13, next = &set->v13.pNext;
-    if (adapter->extensions[SPYI_VK_EXT_shader_atomic_float]) {
-        *next = &set->atomic_float, next = &set->atomic_float.pNext;
+SPYI_FN const spyi_vk_feature_struct *spyi_vk_feature_struct_of(uint32_t feature) {
+    size_t at = spyi_vk_feature_offset(feature);
+    const spyi_vk_feature_struct *s = spyi_vk_feature_structs;
+    while (at - s->offset >= s->size) s++;
+    return s;
+}
+
+SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter) {
+    VkBaseOutStructure *last = NULL;
+    SPYI_VK_ZERO(*set);
+    for (size_t i = 0; i < sizeof spyi_vk_feature_structs / sizeof *spyi_vk_feature_structs; i++) {
+        const spyi_vk_feature_struct *s = &spyi_vk_feature_structs[i];
+        VkBaseOutStructure *node = (VkBaseOutStructure *)(void *)((char *)set + s->offset);
+        node->sType = s->type;
+        if (adapter->api_version < s->version ||
+            (s->extension < SPYI_VK_EXTENSION_COUNT && !adapter->extensions[s->extension]))
+            continue;
+        if (last != NULL) last->pNext = node;
+        last = node;
     }
-    if (adapter->extensions[SPYI_VK_EXT_shader_atomic_float2]) {
-        *next = &set->atomic_float2, next = &set->atomic_float2.pNext;
-    }
-    if (adapter->extensions[SPYI_VK_KHR_shader_clock]) *next = &set->clock, next = &set->clock.pNext;
-    if (adapter->extensions[SPYI_VK_KHR_fragment_shader_barycentric])
-        *next = &set->barycentric, next = &set->barycentric.pNext;
-    if (adapter->extensions[SPYI_VK_EXT_vertex_attribute_divisor])
-        *next = &set->divisor, next = &set->divisor.pNext;
-    if (adapter->extensions[SPYI_VK_KHR_cooperative_matrix])
-        *next = &set->matrices, next = &set->matrices.pNext;
-    if (adapter->extensions[SPYI_VK_NV_cooperative_matrix2]) *next = &set->matrices2;
 }
 
 // >>capabilities

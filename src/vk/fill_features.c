@@ -1,37 +1,6 @@
 // spy_vk_fill_features(): sets the features that the library needs or can use in an engine's own chain of feature structs.
 #include "vk/internal.h"
 
-// One struct of a spyi_vk_feature_set, which an engine's chain may also contain.
-typedef struct spyi_vk_feature_struct {
-    VkStructureType type;
-    const char *name;
-    size_t offset, size; // both count bytes; the offset is in a spyi_vk_feature_set
-} spyi_vk_feature_struct;
-
-static const spyi_vk_feature_struct spyi_vk_feature_structs[] = {
-#define SPYI_VK_STRUCT(type, name, member)                                                                   \
-    SPYI_VK_STRUCT_OF(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, name, member)
-#define SPYI_VK_STRUCT_OF(type, name, member)                                                                \
-    {                                                                                                        \
-        type, "VkPhysicalDevice" name, offsetof(spyi_vk_feature_set, member),                                \
-            sizeof(((spyi_vk_feature_set *)0)->member)                                                       \
-    }
-    SPYI_VK_STRUCT(FEATURES_2, "Features2", core),
-    SPYI_VK_STRUCT(VULKAN_1_1_FEATURES, "Vulkan11Features", v11),
-    SPYI_VK_STRUCT(VULKAN_1_2_FEATURES, "Vulkan12Features", v12),
-    SPYI_VK_STRUCT(VULKAN_1_3_FEATURES, "Vulkan13Features", v13),
-    SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_FEATURES_EXT, "ShaderAtomicFloatFeaturesEXT", atomic_float),
-    SPYI_VK_STRUCT(SHADER_ATOMIC_FLOAT_2_FEATURES_EXT, "ShaderAtomicFloat2FeaturesEXT", atomic_float2),
-    SPYI_VK_STRUCT(SHADER_CLOCK_FEATURES_KHR, "ShaderClockFeaturesKHR", clock),
-    SPYI_VK_STRUCT(FRAGMENT_SHADER_BARYCENTRIC_FEATURES_NV, "FragmentShaderBarycentricFeaturesKHR",
-                   barycentric),
-    SPYI_VK_STRUCT(VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT, "VertexAttributeDivisorFeaturesEXT", divisor),
-    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX, "CooperativeMatrixFeaturesKHR", matrices),
-    SPYI_VK_STRUCT_OF(SPYI_VK_FEATURES_MATRIX_2, "CooperativeMatrix2FeaturesNV", matrices2),
-#undef SPYI_VK_STRUCT_OF
-#undef SPYI_VK_STRUCT
-};
-
 // The feature structs of single extensions, which an engine may use in place of
 // VkPhysicalDeviceVulkan11Features, 12 and 13, as X(end of the struct's name, end of its VkStructureType,
 // member).
@@ -98,15 +67,9 @@ static const spyi_vk_single_feature spyi_vk_single_features[] = {
 #undef SPYI_VK_SINGLE
 };
 
-static const spyi_vk_feature_struct *spyi_vk_struct_of(uint32_t feature) {
-    size_t i, at = spyi_vk_feature_offset(feature);
-    for (i = 0; at - spyi_vk_feature_structs[i].offset >= spyi_vk_feature_structs[i].size;) i++;
-    return &spyi_vk_feature_structs[i];
-}
-
 // Returns a feature's VkBool32 in a chain of feature structs, or NULL when no struct of the chain has it.
 static VkBool32 *spyi_vk_find_feature(void *chain, uint32_t feature) {
-    const spyi_vk_feature_struct *usual = spyi_vk_struct_of(feature);
+    const spyi_vk_feature_struct *usual = spyi_vk_feature_struct_of(feature);
     const size_t count = sizeof spyi_vk_single_features / sizeof spyi_vk_single_features[0];
     VkBaseOutStructure *node = (VkBaseOutStructure *)chain;
     size_t i;
@@ -134,11 +97,11 @@ static spy_status spyi_vk_check_required(void *features, void *supported, const 
             return spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT,
                              "%s: %s: no struct of the chain has %s: expected a %s in it", function,
                              wanted == NULL ? "features" : "supported", spyi_vk_feature_name(i),
-                             spyi_vk_struct_of(i)->name);
+                             spyi_vk_feature_struct_of(i)->name);
         if (supported != NULL && *has == VK_FALSE)
             return spyi_fail(NULL, SPY_ERROR_UNSUPPORTED,
                              "%s: supported: the physical device lacks %s (%s), which is required", function,
-                             spyi_vk_feature_name(i), spyi_vk_struct_of(i)->name);
+                             spyi_vk_feature_name(i), spyi_vk_feature_struct_of(i)->name);
     }
     return SPY_OK;
 }

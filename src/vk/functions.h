@@ -136,6 +136,12 @@
     X(vkGetMemoryFdKHR)                                                                                      \
     X(vkGetSemaphoreFdKHR)
 
+// A function by name. A loop over a table makes less code than a call for each function.
+typedef struct spyi_vk_function {
+    const char *name;
+    size_t offset; // the offset of the function's member in its struct
+} spyi_vk_function;
+
 typedef struct spyi_vk_functions {
 #define SPYI_VK_MEMBER(name) PFN_##name name;
     SPYI_VK_DEVICE_FUNCTIONS(SPYI_VK_MEMBER)

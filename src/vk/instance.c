@@ -180,6 +180,31 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     return SPY_OK;
 }
 
+// The members of spyi_vk_instance that every instance has, and those that are NULL without VK_EXT_debug_utils.
+#define SPYI_VK_ENTRY(name) { "vk" #name, offsetof(spyi_vk_instance, name) },
+static const spyi_vk_function spyi_vk_instance_functions[] = { SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_ENTRY) };
+#undef SPYI_VK_ENTRY
+static const spyi_vk_function spyi_vk_debug_functions[] = {
+    { "vkSetDebugUtilsObjectNameEXT", offsetof(spyi_vk_instance, set_name) },
+    { "vkCmdBeginDebugUtilsLabelEXT", offsetof(spyi_vk_instance, begin_label) },
+    { "vkCmdEndDebugUtilsLabelEXT", offsetof(spyi_vk_instance, end_label) },
+    { "vkCmdInsertDebugUtilsLabelEXT", offsetof(spyi_vk_instance, insert_label) },
+    { "vkDestroyDebugUtilsMessengerEXT", offsetof(spyi_vk_instance, destroy_messenger) },
+};
+
+// Fills the members that `functions` names. Returns the name of a function that the instance does not have,
+// or NULL.
+static const char *spyi_vk_load_instance(spyi_vk_instance *instance, const spyi_vk_function *functions,
+                                         size_t count) {
+    const char *missing = NULL;
+    for (size_t i = 0; i < count; i++) {
+        PFN_vkVoidFunction found = instance->get_proc(instance->handle, functions[i].name);
+        memcpy((char *)instance + functions[i].offset, &found, sizeof found);
+        if (found == NULL) missing = functions[i].name;
+    }
+    return missing;
+}
+
 // Uses the instance of the engine's desc if it has one, and otherwise makes one. After an error nothing needs
 // to be destroyed.
 SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_context *ctx,
@@ -187,7 +212,7 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
                                          spyi_text *error) {
     bool debug_utils = false;
     spy_status status = SPY_OK;
-    const char *missing = NULL;
+    const char *missing;
     SPYI_VK_ZERO(*instance);
     instance->ctx = ctx;
     if (engine != NULL && engine->get_instance_proc_addr != NULL) {
@@ -208,32 +233,20 @@ SPYI_FN spy_status spyi_vk_instance_init(spyi_vk_instance *instance, spyi_contex
             return status;
         }
     }
-#define SPYI_VK_LOAD(name)                                                                                   \
-    instance->name = (PFN_vk##name)instance->get_proc(instance->handle, "vk" #name);                         \
-    if (instance->name == NULL) missing = "vk" #name;
-    SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_LOAD)
-#undef SPYI_VK_LOAD
+    missing = spyi_vk_load_instance(instance, spyi_vk_instance_functions,
+                                    sizeof spyi_vk_instance_functions / sizeof *spyi_vk_instance_functions);
     if (missing != NULL) {
         spyi_text_add(error, "vkGetInstanceProcAddr does not know %s; Vulkan 1.2 is needed", missing);
         spyi_vk_instance_destroy(instance);
         return SPY_ERROR_NO_DEVICE;
     }
-    // These functions are NULL unless the instance has the extension VK_EXT_debug_utils.
-    instance->set_name = (PFN_vkSetDebugUtilsObjectNameEXT)instance->get_proc(instance->handle,
-                                                                              "vkSetDebugUtilsObjectNameEXT");
-    instance->begin_label = (PFN_vkCmdBeginDebugUtilsLabelEXT)instance->get_proc(
-        instance->handle, "vkCmdBeginDebugUtilsLabelEXT");
-    instance->end_label =
-        (PFN_vkCmdEndDebugUtilsLabelEXT)instance->get_proc(instance->handle, "vkCmdEndDebugUtilsLabelEXT");
-    instance->insert_label = (PFN_vkCmdInsertDebugUtilsLabelEXT)instance->get_proc(
-        instance->handle, "vkCmdInsertDebugUtilsLabelEXT");
+    (void)spyi_vk_load_instance(instance, spyi_vk_debug_functions,
+                                sizeof spyi_vk_debug_functions / sizeof *spyi_vk_debug_functions);
     if (debug_utils) {
         PFN_vkCreateDebugUtilsMessengerEXT create = (PFN_vkCreateDebugUtilsMessengerEXT)instance->get_proc(
             instance->handle, "vkCreateDebugUtilsMessengerEXT");
         VkDebugUtilsMessengerCreateInfoEXT info;
         spyi_vk_messenger_info(instance, &info);
-        instance->destroy_messenger = (PFN_vkDestroyDebugUtilsMessengerEXT)instance->get_proc(
-            instance->handle, "vkDestroyDebugUtilsMessengerEXT");
         if (create == NULL || instance->destroy_messenger == NULL ||
             create(instance->handle, &info, NULL, &instance->messenger) != VK_SUCCESS) {
             instance->messenger = VK_NULL_HANDLE; // without a messenger only messages are missing

@@ -234,6 +234,15 @@ typedef struct spyi_vk_feature_set {
     spyi_vk_matrix_2_features matrices2;
 } spyi_vk_feature_set;
 
+// One struct of a spyi_vk_feature_set, which an engine's chain may also contain.
+typedef struct spyi_vk_feature_struct {
+    VkStructureType type;
+    const char *name;
+    size_t offset, size; // both count bytes; the offset is in a spyi_vk_feature_set
+    uint32_t version;    // the api_version that knows the struct
+    uint32_t extension;  // the spyi_vk_extension that it belongs to; SPYI_VK_EXTENSION_COUNT means none
+} spyi_vk_feature_struct;
+
 // >>instance
 typedef struct spyi_vk_instance {
     spyi_context *ctx;
@@ -528,6 +537,7 @@ SPYI_FN size_t spyi_vk_feature_offset(uint32_t feature); // the byte offset of t
                                                          // spyi_vk_feature_set
 SPYI_FN const char *spyi_vk_feature_name(uint32_t feature);
 SPYI_FN const char *spyi_vk_extension_name(uint32_t extension);
+SPYI_FN const spyi_vk_feature_struct *spyi_vk_feature_struct_of(uint32_t feature);
 // Fills in the sType and pNext members for an adapter whose extensions and api_version are known.
 SPYI_FN void spyi_vk_feature_chain(spyi_vk_feature_set *set, const spyi_vk_adapter *adapter);
 // Checks that the SPIR-V is well formed, has the entry point of this stage, and needs only features that are enabled
@@ -615,6 +625,7 @@ SPYI_FN spy_status spyi_vk_load_raster(spyi_gpu *gpu, const spyi_raster_desc *de
                                        spyi_text *error);
 
 // >>render_pass.c
+SPYI_FN VkAttachmentLoadOp spyi_vk_load_op(bool clear, bool ignore); // from members of spyi_draw_target
 // Finds or makes a pass into targets with the formats of the raster: with the loads of a draw, or for a pipeline
 // (draw NULL).
 SPYI_FN VkResult spyi_vk_find_render_pass(spyi_vk_gpu *gpu, const spyi_vk_raster *raster,

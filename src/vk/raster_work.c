@@ -88,12 +88,6 @@ static void spyi_vk_target_barrier(spyi_vk_gpu *gpu, VkCommandBuffer commands) {
     gpu->vk.vkCmdPipelineBarrier(commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-static VkAttachmentLoadOp spyi_vk_load_op(bool clear, bool ignore) {
-    return clear    ? VK_ATTACHMENT_LOAD_OP_CLEAR
-           : ignore ? VK_ATTACHMENT_LOAD_OP_DONT_CARE
-                    : VK_ATTACHMENT_LOAD_OP_LOAD;
-}
-
 // Integer samples are not averaged, so that sample 0 is taken.
 static VkResolveModeFlagBits spyi_vk_resolve_mode(uint32_t format) {
     return spyi_format(format)->is_integer ? VK_RESOLVE_MODE_SAMPLE_ZERO_BIT : VK_RESOLVE_MODE_AVERAGE_BIT;

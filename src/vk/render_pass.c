@@ -29,7 +29,7 @@ struct spyi_vk_framebuffer {
     VkFramebuffer handle;
 };
 
-static uint8_t spyi_vk_pass_load(bool clear, bool ignore) {
+SPYI_FN VkAttachmentLoadOp spyi_vk_load_op(bool clear, bool ignore) {
     return clear    ? VK_ATTACHMENT_LOAD_OP_CLEAR
            : ignore ? VK_ATTACHMENT_LOAD_OP_DONT_CARE
                     : VK_ATTACHMENT_LOAD_OP_LOAD;
@@ -45,12 +45,12 @@ static spyi_vk_pass_key spyi_vk_make_key(const spyi_vk_raster *raster, const spy
     if (d == NULL) return key;
     for (uint32_t i = 0; i < d->target_count; i++) {
         if (d->targets[i].view == 0) continue;
-        key.loads[i] = spyi_vk_pass_load(d->targets[i].clear, d->targets[i].ignore);
+        key.loads[i] = (uint8_t)spyi_vk_load_op(d->targets[i].clear, d->targets[i].ignore);
         if (d->targets[i].resolve) key.resolves = (uint8_t)(key.resolves | 1u << i);
     }
     if (d->depth.view == 0) return key;
-    key.depth_load = spyi_vk_pass_load(d->depth.clear, d->depth.ignore);
-    key.stencil_load = spyi_vk_pass_load(d->depth.clear_stencil, d->depth.ignore_stencil);
+    key.depth_load = (uint8_t)spyi_vk_load_op(d->depth.clear, d->depth.ignore);
+    key.stencil_load = (uint8_t)spyi_vk_load_op(d->depth.clear_stencil, d->depth.ignore_stencil);
     return key;
 }
 

@@ -248,6 +248,7 @@ void gpu_other_backend(spy_device_desc *desc) {
     null_desc.no_log = true;
     backend = *spyi_null_backend();
     backend.compile = queue_kernel;
+    backend.mend = spy_cuda_backend()->mend;
     desc->backend = &backend;
     desc->backend_desc = &null_desc;
     desc->adapter_name = NULL;

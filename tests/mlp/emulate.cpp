@@ -118,6 +118,14 @@ static inline float lane_xor(float v, int mask) {
     warp_meet();
     return s.value[running % 32 ^ mask];
 }
+static inline u32 warp_most(u32 v) {
+    Slot &s = slot();
+    s.words[0][running % 32] = v;
+    warp_meet();
+    u32 most = 0;
+    for (int i = 0; i < 32; i++) most = s.words[0][i] > most ? s.words[0][i] : most;
+    return most;
+}
 template<class T> static T get(u32 a) {
     T v;
     memcpy(&v, at(a, sizeof v), sizeof v);
@@ -276,7 +284,9 @@ static void body() {
     P *p = arguments;
     auto f = [](P q) { return (float *)(uintptr_t)q; };
 #ifdef FROM // a call that is nothing but a network: from the parameters themselves
-    if constexpr (OPTIONS >> 18 == 0) forward_from<SHAPE, OPTIONS>((const FROM *)p[0], p[1], f(p[2]), integers[0]);
+    if constexpr ((OPTIONS >> 18 & 15) == 0) forward_from<SHAPE, OPTIONS>((const FROM *)p[0], p[1], f(p[2]), integers[0]);
+    if constexpr ((OPTIONS >> 18 & 15) == 5) gradient_from<SHAPE, OPTIONS>((const FROM *)p[0], p[1], p[2], f(p[3]), f(p[4]), integers[0]);
+    if constexpr ((OPTIONS >> 18 & 15) == 6) add_gradient<SHAPE, OPTIONS>(f(p[0]), (FROM *)f(p[1]), integers[0]);
 #else
     if constexpr (OPTIONS >> 18 == 0) forward<SHAPE, OPTIONS>(p[0], p[1], f(p[2]), integers[0]);
 #endif

@@ -44,6 +44,7 @@ static inline void test_open(test_env *t, spyi_target target, const char *librar
     memset(&desc, 0, sizeof desc);
     desc.library_path = library;
     desc.target = target;
+    if (target == SPYI_TARGET_CUDA) desc.mend_text = spy_cuda_backend()->mend;
     desc.include_paths = &include_path;
     desc.include_path_count = include_path ? 1 : 0;
     desc.embedded = test_embedded;

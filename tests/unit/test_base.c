@@ -23,7 +23,7 @@ static void test_names(void **state) {
     assert_int_equal(spy_dtype_size_bytes(SPY_DTYPE_FLOAT16), 2);
     assert_int_equal(spy_dtype_size_bytes(SPY_DTYPE_UINT64), 8);
     assert_int_equal(spy_dtype_size_bytes(SPY_DTYPE_COUNT), 0);
-    assert_int_equal(spyi_scalar_size(SPY_DTYPE_FLOAT64), 8);
+    assert_int_equal(spy_dtype_size_bytes(SPY_DTYPE_FLOAT64), 8);
     assert_string_equal(spy_dtype_name(SPY_DTYPE_FLOAT16), "half");
     assert_string_equal(spy_dtype_name(SPY_DTYPE_UINT32), "uint");
     assert_string_equal(spy_dtype_name(SPY_DTYPE_DEFAULT), "float");

@@ -823,6 +823,35 @@ static void test_other_streams(void **state) {
     assert_int_equal(spy_cuda_set_current_context(NULL) | cu_destroy(mine) | cu_destroy(foreign), 0);
 }
 
+// The text behind the prelude is repaired; the prelude, which has the same faults here, is not.
+static void test_repairs(void **state) {
+    (void)state;
+    static const char prelude[] = "_pc_0 = int(0);\n_pc_1 = int(0);\nx_1[_pc_1][_pc_0] = a;\n",
+                      saved[] = "_pc_0 = int(0);\n_pc_1 = int(0);\nx_0[_pc_1][_pc_0] = a;\nb = x_0[_pc_1][_pc_0];\n",
+                      turned[] = "_pc_0 = int(0);\n_pc_1 = int(0);\nx_0[_pc_0][_pc_1] = a;\nb = x_0[_pc_0][_pc_1];\n",
+                      stores[] = "__device__ void s_bwdProp_f_0(float g_0, int i_0, int j_0)\n{\n"
+                                 "    FixedArray<float, 4> d_0 = FixedArray_dzero_0();\n"
+                                 "    d_0[i_0] = g_0;\n"
+                                 "    d_0[j_0] = g_0;\n"
+                                 "    return;\n}\n";
+    const char *texts[2] = { saved, stores };
+    for (int i = 0; i < 2; i++) {
+        size_t size = strlen(prelude) + strlen(texts[i]) + 1;
+        char *text = (char *)spyi_malloc(size);
+        assert_non_null(text);
+        snprintf(text, size, "%s%s", prelude, texts[i]);
+        spyi_code_faults faults = { true, true };
+        spy_cuda_backend()->mend(&text, &size, strlen(prelude), &faults);
+        assert_false(faults.saved);
+        assert_false(faults.additions);
+        assert_memory_equal(text, prelude, strlen(prelude));
+        assert_int_equal(size, strlen(text) + 1);
+        if (i == 0) assert_string_equal(text + strlen(prelude), turned);
+        else has(text, "    d_0[i_0] = g_0;\n    spyi_addition_add(d_0[j_0], g_0);\n");
+        free(text);
+    }
+}
+
 int main(int count, char **words) {
     (void)count;
     fake_path = fake_cuda_path(words[0]);
@@ -831,6 +860,7 @@ int main(int count, char **words) {
                                         cmocka_unit_test(test_compile), cmocka_unit_test(test_options), cmocka_unit_test(test_program),
                                         cmocka_unit_test(test_load), cmocka_unit_test(test_layouts),
                                         cmocka_unit_test(test_descs), cmocka_unit_test(test_current_context),
-                                        cmocka_unit_test(test_given_context), cmocka_unit_test(test_other_streams) };
+                                        cmocka_unit_test(test_given_context), cmocka_unit_test(test_other_streams),
+                                        cmocka_unit_test(test_repairs) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

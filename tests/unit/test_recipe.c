@@ -136,7 +136,7 @@ static void open_side(side *s, const spy_backend *backend, const void *backend_d
         skip();
     }
     if (!s->device) fail_msg("%s", spy_take_error(NULL).message);
-    s->device->keep_programs = true;
+    s->device->sign_call = spyi_recipe_signature;
     s->module = load(s, "recipes", source);
     s->tensor_module = load(s, "tensors", tensor_source);
     s->t[0] = make(s, SPY_SHAPE(60), false, 1);
@@ -876,7 +876,7 @@ static void test_not_written(void **state) {
     room r;
     open_null(NULL);
     for (int keeps = 0; keeps < 2; keeps++) {
-        sides[0].device->keep_programs = keeps == 1;
+        sides[0].device->sign_call = keeps == 1 ? spyi_recipe_signature : NULL;
         assert_true(fill(&sides[0], 48, &c, &r));
         c.options.thread_group_size[0] = keeps ? 64 : 32;
         assert_int_equal(make_call(&sides[0], &c), SPY_OK);

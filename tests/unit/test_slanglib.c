@@ -5,6 +5,7 @@
 #include "hold_slang.h"
 #ifdef SPY_TEST_SPLIT
 #include "compiler/compiler.h"
+#include "compiler/session.h"
 #include "data/device.h"
 #include "slang/embed.h"
 #endif
@@ -252,6 +253,32 @@ static void test_atomics_of_second_module(void **state) {
     }
 }
 
+// A second module with the same imports gets them from the compiler's copies, which are not made again; only AtomicTensor's module is
+// read as text each time.
+static void test_copies_of_imports(void **state) {
+    (void)state;
+    test_library();
+    test_env t;
+    test_open(&t, SPYI_TARGET_CUDA, "import mlp; import slangpy_diff; float f() { return 1; }");
+    spyi_unit_release(t.unit);
+    assert_int_equal(test_load(&t, "import mlp; import slangpy_diff; float g() { return 2; }"), SPY_OK);
+    int copies = 0;
+    for (size_t i = 0; i < t.unit->stored_count; i++) {
+        const spyi_sl_stored *stored = &t.unit->stored[i];
+        for (size_t k = 0; k < t.compiler->embedded_count; k++) {
+            const spyi_sl_stored *kept = &t.compiler->embedded_stored[k];
+            if (strcmp(t.compiler->embedded[k].name, stored->name) != 0) continue;
+            assert_int_equal(kept->data != NULL, strcmp(stored->name, "slangpy_atomic") != 0);
+            if (!kept->data) continue;
+            copies++;
+            if (stored->size != kept->size || memcmp(stored->data, kept->data, kept->size) != 0)
+                fail_msg("'%s' was serialized again", stored->name);
+        }
+    }
+    assert_int_equal(copies, 4); // slangpy, slangpy_add, slangpy_diff, mlp
+    test_close(&t);
+}
+
 // How many instructions of this kind the code has.
 static int test_count_op(const spyi_code *code, uint32_t op) {
     const uint32_t *words = (const uint32_t *)code->data;
@@ -385,7 +412,7 @@ static void test_refusals(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elements), cmocka_unit_test(test_atomics), cmocka_unit_test(test_atomics_of_second_module),
-        cmocka_unit_test(test_atomic_choice),
+        cmocka_unit_test(test_atomic_choice), cmocka_unit_test(test_copies_of_imports),
         cmocka_unit_test(test_uses),     cmocka_unit_test(test_twice),   cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, hold_slang, let_slang_go);

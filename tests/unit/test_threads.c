@@ -465,10 +465,19 @@ static void gate_set(gate *g, bool shut) {
     pthread_mutex_unlock(&g->lock);
 }
 
-static void gate_wait(gate *g) { // until a thread stands before it
+static void gate_wait_for(gate *g, int threads) { // until so many threads stand before it
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 25;
     pthread_mutex_lock(&g->lock);
-    while (!g->inside) pthread_cond_wait(&g->changed, &g->lock);
+    while (g->inside < threads && pthread_cond_timedwait(&g->changed, &g->lock, &until) == 0) continue;
+    int inside = g->inside;
     pthread_mutex_unlock(&g->lock);
+    assert_true(inside >= threads);
+}
+
+static void gate_wait(gate *g) {
+    gate_wait_for(g, 1);
 }
 
 static void gate_pass(gate *g) {
@@ -495,6 +504,7 @@ static void gate_destroy(gate *g) {
 typedef struct world {
     spy_device *device;
     gate files, kernels;
+    spyi_atomic failing;  // the number of next kernels that cannot be made
     pthread_mutex_t lock; // guards the two
     const char *text;     // of "m.slang", and of "slow.slang"
     uint64_t stamp;
@@ -544,9 +554,12 @@ static void world_block(bool begins, void *user) {
 
 static spy_status world_kernel(const spyi_kernel_desc *desc, void *user, spyi_text *error) {
     (void)desc;
-    (void)error;
-    gate_pass(&((world *)user)->kernels);
-    return SPY_OK;
+    world *w = (world *)user;
+    gate_pass(&w->kernels);
+    if (spyi_atomic_load(&w->failing) == 0) return SPY_OK;
+    spyi_atomic_add(&w->failing, -1);
+    spyi_text_add(error, "no kernel today");
+    return SPY_ERROR_COMPILE;
 }
 
 static void world_open_with(world *w, uint32_t max_plans) {
@@ -729,6 +742,108 @@ static void test_loader(void **state) {
     WORKS(spy_wait(w.device));
     assert_int_equal(spy_take_error(w.device).code, SPY_OK);
     world_close(&w);
+}
+
+// Kernels that are prepared ahead of time compile at the same time, also while a call compiles its own. A plain call of a function
+// that is being prepared waits for that kernel, though the prepared call has been released; where its kernel cannot be made, the plain
+// call makes it again and tells the error.
+static void test_prepared_ahead(void **state) {
+    static world w;
+    (void)state;
+    pthread_t thread, second;
+    world_open(&w);
+    spy_module *m = world_source(&w, "float f(float x) { return x + 1; } float g(float x) { return x + 2; } float h(float x) { return x + 3; }\n"
+                                     "float sum(float[2] x) { return x[0] + x[1]; } float sum(float[4] x) { return x[0] + x[3]; }\n");
+    spy_function *f = spy_find_function(m, "f"), *g = spy_find_function(m, "g"), *h = spy_find_function(m, "h"), *sum = spy_find_function(m, "sum");
+    spy_tensor *x = world_tensor(&w, 16), *y = world_tensor(&w, 16), *rows = world_tensor(&w, 4), *one = world_tensor(&w, 1);
+    spy_args args = SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y));
+    const spy_prepare_desc async = { .async = true };
+    job call = { .w = &w, .f = h, .x = x, .y = y, .status = SPY_ERROR_INTERNAL }, same = call;
+    same.f = f;
+    uint64_t built = spy_get_device_stats(w.device).kernels_built;
+    gate_set(&w.kernels, true);
+    spy_release_prepared(spy_prepare(f, args, &async));
+    spy_release_prepared(spy_prepare(g, args, &async));
+    spy_release_prepared(spy_prepare(g, args, &async));
+    spy_prepared *again = spy_prepare(f, args, &async), *later = spy_prepare(g, args, &async); // they wait for the first ones
+    assert_int_equal(spy_prepared_ready(again), SPY_ERROR_NOT_READY);
+    pthread_create(&thread, NULL, call_slowly, &call);
+    gate_wait_for(&w.kernels, 3);
+    pthread_create(&second, NULL, call_slowly, &same);
+    gate_set(&w.kernels, false);
+    pthread_join(thread, NULL);
+    pthread_join(second, NULL);
+    WORKS(call.status);
+    WORKS(same.status);
+    WORKS(spy_call_prepared(later, args));
+    WORKS(spy_call(f, args));
+    WORKS(spy_call(g, args));
+    while (spy_prepared_ready(again) == SPY_ERROR_NOT_READY) spyi_thread_pause();
+    WORKS(spy_call_prepared(again, args));
+    spy_release_prepared(again);
+    spy_release_prepared(later);
+    assert_true(spy_get_device_stats(w.device).kernels_built == built + 3);
+    // Types that are chosen by a tensor's sizes: the plain call finds the prepared kernel, too.
+    spy_args of_rows = SPY_ARGS(spy_arg_tensor("x", rows), spy_arg_tensor("_result", one));
+    spy_release_prepared(spy_prepare(sum, of_rows, &async));
+    WORKS(spy_call(sum, of_rows));
+    assert_true(spy_get_device_stats(w.device).kernels_built == built + 4);
+    for (int fails = 1; fails <= 2; fails++) {
+        char text[80];
+        snprintf(text, sizeof text, "float f(float x) { return x + %d; }\n", fails + 5);
+        spy_module *other = world_source(&w, text);
+        spyi_atomic_store(&w.failing, fails);
+        spy_release_prepared(spy_prepare(spy_find_function(other, "f"), args, &async));
+        spy_status status = spy_call(spy_find_function(other, "f"), args);
+        assert_int_equal(status, fails == 1 ? SPY_OK : SPY_ERROR_COMPILE);
+        spy_error error = spy_take_error(w.device);
+        assert_true(fails == 1 || strstr(error.message, "no kernel today"));
+        assert_int_equal(spyi_atomic_load(&w.failing), 0);
+        spy_release_module(other);
+    }
+    // The device is released while two kernels compile.
+    spy_module *last = world_source(&w, "float f(float x) { return x - 1; } float g(float x) { return x - 2; }\n");
+    gate_set(&w.kernels, true);
+    spy_release_prepared(spy_prepare(spy_find_function(last, "f"), args, &async));
+    spy_prepared *kept = spy_prepare(spy_find_function(last, "g"), args, &async);
+    assert_non_null(kept);
+    gate_wait_for(&w.kernels, 2);
+    gate_set(&w.kernels, false);
+    world_close(&w);
+}
+
+// The driver's compiler is opened on a thread, once, while libslang works on the first kernel; the release of the device waits for it.
+static struct {
+    spyi_atomic opened, done;
+    pthread_t owner;
+} opening;
+
+static spy_status open_or_compile(spyi_context *ctx, const char *compiler, const spyi_profile *profile, const spyi_kernel_desc *desc,
+                                  spyi_text *blob, spyi_text *error) {
+    if (desc) return spyi_compile_as_is(ctx, compiler, profile, desc, blob, error);
+    spyi_atomic_add(&opening.opened, pthread_equal(opening.owner, pthread_self()) ? 100 : 1);
+    nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+    spyi_text_add(error, "no such compiler");
+    spyi_atomic_add(&opening.done, 1);
+    return SPY_ERROR_NO_COMPILER;
+}
+
+static void test_compiler_opened_ahead(void **state) {
+    static world w;
+    (void)state;
+    spy_backend backend = *spyi_null_backend();
+    opening.owner = pthread_self();
+    world_open(&w);
+    backend.compile = open_or_compile;
+    w.device->backend = &backend;
+    spy_module *m = world_source(&w, "float f(float x) { return x + 1; } float g(float x) { return x + 2; }\n");
+    spy_tensor *x = world_tensor(&w, 16), *y = world_tensor(&w, 16);
+    assert_int_equal(spyi_atomic_load(&opening.opened), 0);
+    WORKS(spy_call(spy_find_function(m, "f"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y))));
+    WORKS(spy_call(spy_find_function(m, "g"), SPY_ARGS(spy_arg_tensor("x", x), spy_arg_tensor("_result", y))));
+    world_close(&w);
+    assert_int_equal(spyi_atomic_load(&opening.opened), 1);
+    assert_int_equal(spyi_atomic_load(&opening.done), 1);
 }
 
 // A call that leaves the device to compile finds its launch used by another one when it comes back. What that one left to be
@@ -1053,6 +1168,8 @@ int main(void) {
         cmocka_unit_test(test_dump_directory),
         cmocka_unit_test(test_copied_tensor),
         cmocka_unit_test(test_loader),
+        cmocka_unit_test(test_prepared_ahead),
+        cmocka_unit_test(test_compiler_opened_ahead),
         cmocka_unit_test(test_launch_taken),
         cmocka_unit_test(test_recorded_plan),
         cmocka_unit_test(test_reload_in_background),

@@ -405,7 +405,7 @@ static void test_ranges_of_integers(void **state) {
     (void)state;
     for (size_t r = 0; r < sizeof test_ranges / sizeof test_ranges[0]; ++r) {
         spy_dtype type = test_ranges[r].type;
-        size_t size = spyi_scalar_size(type);
+        size_t size = spy_dtype_size_bytes(type);
         uint64_t out = 0x5555555555555555ull, high = test_ranges[r].high;
         // From doubles: both ends fit, one step beyond does not, nor does half a step inside.
         double low = test_ranges[r].low;

@@ -760,6 +760,23 @@ PyObject *spyp_function_explain(PyObject *self, PyObject *args, PyObject *kwargs
     return spyp_with_arguments(self, args, 0, kwargs, true, "explain", spyp_verb_explain, NULL);
 }
 
+static PyObject *spyp_verb_prepare(spyp_invocation *in, void *data) {
+    spyp_function *f = in->call.function;
+    spy_prepare_desc desc;
+    SPYP_UNUSED(data);
+    memset(&desc, 0, sizeof desc);
+    desc.async = true;
+    desc.options = in->has_options ? &in->options : NULL;
+    spy_prepared *prepared = spy_prepare(f->function, in->args, &desc);
+    if (!prepared) return spyp_raise_call(f->module->device);
+    spy_release_prepared(prepared); // it goes on to compile, and the device keeps what it makes
+    Py_RETURN_NONE;
+}
+
+PyObject *spyp_function_prepare(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return spyp_with_arguments(self, args, 0, kwargs, true, "prepare", spyp_verb_prepare, NULL);
+}
+
 static PyObject *spyp_verb_time(spyp_invocation *in, void *data) {
     spyp_function *f = in->call.function;
     uint64_t ns = 0;

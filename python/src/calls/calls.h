@@ -61,6 +61,7 @@ spy_status spyp_call_in_order(const spyp_invocation *in);
 void spyp_look_for_changes(spyp_device *d);
 PyObject *spyp_function_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
 PyObject *spyp_function_explain(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *spyp_function_prepare(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *spyp_function_time(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *spyp_function_dispatch(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *spyp_function_dispatch_indirect(PyObject *self, PyObject *args, PyObject *kwargs);

@@ -53,33 +53,40 @@ int spyp_dict_args(spyp_call *call, PyObject *dict, spy_args *out) {
     return 0;
 }
 
+// Calls the callable of a write(), which stores values in the dict `all` through a cursor.
+static int spyp_run_writer(PyObject *writer, PyObject *all) {
+    PyObject *cursor = spyp_recorder_make(all);
+    PyObject *first = cursor ? PyTuple_Pack(1, cursor) : NULL, *args = first ? PySequence_Concat(first, PyTuple_GetItem(writer, 1)) : NULL;
+    PyObject *done = args ? PyObject_Call(PyTuple_GetItem(writer, 0), args, PyTuple_GetItem(writer, 2)) : NULL;
+    Py_XDECREF(cursor);
+    Py_XDECREF(first);
+    Py_XDECREF(args);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+// What set() and write() give, in the order of the chain: the last value of a global is the one that counts.
 static int spyp_chain_globals(spyp_call *call, spy_args *out) {
     spyp_chain *chain = call->function->chain;
-    if (!chain->setters && !chain->writers) return chain->globals ? spyp_dict_args(call, chain->globals, out) : 0;
+    if (!chain->setters) return chain->globals ? spyp_dict_args(call, chain->globals, out) : 0;
     PyObject *all = spyp_merged(chain->globals, NULL);
     if (!all || spyp_arena_keep(&call->arena, all) < 0) {
         Py_XDECREF(all);
         return -1;
     }
     Py_DECREF(all);
-    for (Py_ssize_t i = 0; chain->setters && i < PyTuple_Size(chain->setters); i++) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(chain->setters); i++) {
         PyObject *setter = PyTuple_GetItem(chain->setters, i);
+        if (PyTuple_Check(setter)) {
+            if (spyp_run_writer(setter, all) < 0) return -1;
+            continue;
+        }
         PyObject *more = PyDict_Check(setter) ? Py_NewRef(setter) : PyObject_CallFunctionObjArgs(setter, (PyObject *)call->function, NULL);
         int good = more && PyDict_Check(more) ? PyDict_Update(all, more) : -1;
         if (more && good < 0 && !PyErr_Occurred())
             PyErr_Format(PyExc_TypeError, "%U.set: the callable gave %R; expected a dict", call->function->name, (PyObject *)Py_TYPE(more));
         Py_XDECREF(more);
         if (good < 0) return -1;
-    }
-    for (Py_ssize_t i = 0; chain->writers && i < PyTuple_Size(chain->writers); i++) {
-        PyObject *writer = PyTuple_GetItem(chain->writers, i), *cursor = spyp_recorder_make(all);
-        PyObject *first = cursor ? PyTuple_Pack(1, cursor) : NULL, *args = first ? PySequence_Concat(first, PyTuple_GetItem(writer, 1)) : NULL;
-        PyObject *done = args ? PyObject_Call(PyTuple_GetItem(writer, 0), args, PyTuple_GetItem(writer, 2)) : NULL;
-        Py_XDECREF(cursor);
-        Py_XDECREF(first);
-        Py_XDECREF(args);
-        Py_XDECREF(done);
-        if (!done) return -1;
     }
     return spyp_dict_args(call, all, out);
 }

@@ -512,12 +512,15 @@ typedef struct spyp_packed_object {
     PyObject *value;    // the value that was packed
 } spyp_packed_object;
 
-// Returns whether a value holds a list of dicts. What such a list becomes depends on the parameter: elements of an array,
+// Returns whether a value holds a list of dicts, or of objects with get_this(). What such a list becomes depends on the parameter: elements of an array,
 // or a dimension of the call.
 static bool spyp_holds_list_of_dicts(PyObject *value, int depth) {
     bool holds = false;
     if (depth > 16) return false;
-    if (PyList_Check(value)) return PyList_Size(value) > 0 && PyDict_Check(PyList_GetItem(value, 0));
+    if (PyList_Check(value)) {
+        PyObject *first = PyList_Size(value) > 0 ? PyList_GetItem(value, 0) : NULL;
+        return first && (PyDict_Check(first) || PyObject_HasAttr(first, spyp.s_get_this));
+    }
     PyObject *values = PyDict_Check(value) ? PyDict_Values(value) : NULL;
     for (Py_ssize_t i = 0; values && !holds && i < PyList_Size(values); i++) holds = spyp_holds_list_of_dicts(PyList_GetItem(values, i), depth + 1);
     PyErr_Clear();
@@ -536,6 +539,9 @@ static PyObject *spyp_packed_new(PyTypeObject *type, PyObject *args, PyObject *k
                                      &module, &value))
         return NULL;
     if (PyObject_TypeCheck(value, spyp.packed)) return Py_NewRef(value);
+    PyObject *made = !PyType_Check(value) && PyObject_HasAttr(value, spyp.s_get_this) ? spyp_call_method(value, spyp.s_get_this) : NULL;
+    if (PyErr_Occurred()) return NULL;
+    if (made) value = made; // its value at this time is packed
     PyObject *name = PyUnicode_FromString("pack"),
              *function = name ? spyp_function_new((spyp_module *)module, NULL, name) : NULL;
     spyp_device *d = ((spyp_module *)module)->device;
@@ -566,6 +572,7 @@ static PyObject *spyp_packed_new(PyTypeObject *type, PyObject *args, PyObject *k
     }
     Py_XDECREF(name);
     Py_XDECREF(function);
+    Py_XDECREF(made);
     return result;
 }
 

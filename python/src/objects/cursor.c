@@ -647,8 +647,9 @@ static PyObject *spyp_place_repr(PyObject *self) {
     spyp_place *p = (spyp_place *)self;
     if (!p->range->device->device) return spyp_format("<slangpy.BufferElementCursor, of a closed device>");
     if (!p->info) return spyp_format("<slangpy.BufferElementCursor, invalid>");
-    PyObject *value = spyp_place_read(self, NULL),
-             *text = value ? spyp_format("%S [%s]", value, p->info->name) : NULL;
+    PyObject *value = spyp_place_read(self, NULL), *type = value ? spyp_full_name(p->info) : NULL,
+             *text = type ? spyp_format("%S [%U]", value, type) : NULL;
+    Py_XDECREF(type);
     Py_XDECREF(value);
     return text;
 }

@@ -15,7 +15,6 @@ static void spyp_chain_release(spyp_chain *chain) {
     Py_XDECREF(chain->constants);
     Py_XDECREF(chain->globals);
     Py_XDECREF(chain->setters);
-    Py_XDECREF(chain->writers);
     Py_XDECREF(chain->prelude);
     Py_XDECREF(chain->conformances);
     Py_XDECREF(chain->result);
@@ -37,7 +36,6 @@ static spyp_chain *spyp_chain_copy(const spyp_chain *from) {
     Py_XINCREF(chain->constants);
     Py_XINCREF(chain->globals);
     Py_XINCREF(chain->setters);
-    Py_XINCREF(chain->writers);
     Py_XINCREF(chain->prelude);
     Py_XINCREF(chain->conformances);
     Py_XINCREF(chain->result);
@@ -153,7 +151,7 @@ static PyObject *spyp_link_set(PyObject *self, PyObject *args, PyObject *kwargs)
         return PyErr_Format(spyp.type_error, "%U.set: expected a dict, keywords or a callable, got %R", name, (PyObject *)Py_TYPE(item));
     spyp_function *f = spyp_function_link(self);
     if (!f) return NULL;
-    // Values that are set after a callable come after its values.
+    // Values that are set after a callable or a write() come after its values.
     bool later = (item && !dict) || f->chain->setters;
     PyObject **place = later ? &f->chain->setters : &f->chain->globals, *all = NULL;
     if (later) {
@@ -256,8 +254,8 @@ static PyObject *spyp_link_writer(PyObject *self, PyObject *args, PyObject *kwar
     spyp_function *f = spyp_function_link(self);
     PyObject *rest = PyTuple_GetSlice(args, 1, PyTuple_Size(args)), *named = spyp_merged(kwargs, NULL);
     PyObject *writer = rest && named ? PyTuple_Pack(3, PyTuple_GetItem(args, 0), rest, named) : NULL;
-    PyObject *all = f && writer ? spyp_appended(f->chain->writers, writer) : NULL;
-    if (all) spyp_set(&f->chain->writers, all);
+    PyObject *all = f && writer ? spyp_appended(f->chain->setters, writer) : NULL;
+    if (all) spyp_set(&f->chain->setters, all);
     else Py_CLEAR(f);
     Py_XDECREF(rest);
     Py_XDECREF(named);
@@ -329,7 +327,6 @@ static int spyp_function_traverse(PyObject *self, visitproc visit, void *arg) {
         Py_VISIT(f->chain->constants);
         Py_VISIT(f->chain->globals);
         Py_VISIT(f->chain->setters);
-        Py_VISIT(f->chain->writers);
         Py_VISIT(f->chain->result);
     }
     for (int i = 0; i < SPYP_SEEN; i++) Py_VISIT((PyObject *)f->seen[i].type);
@@ -457,7 +454,7 @@ static PyObject *spyp_chain_is_plain(PyObject *self, PyObject *function) {
     SPYP_UNUSED(self);
     if (!PyObject_TypeCheck(function, spyp.function)) return PyErr_Format(PyExc_TypeError, "expected a Function, got %R", (PyObject *)Py_TYPE(function));
     const spyp_chain *c = ((spyp_function *)function)->chain;
-    bool plain = !c || (!c->map_args && !c->map_kwargs && !c->constants && !c->globals && !c->setters && !c->writers && !c->prelude &&
+    bool plain = !c || (!c->map_args && !c->map_kwargs && !c->constants && !c->globals && !c->setters && !c->prelude &&
                         !c->conformances && !c->result && c->mode == SPY_CALL_MODE_DEFAULT && !c->deterministic && !c->stream &&
                         !c->group[0] && !c->call_group.rank && !c->shared_bytes);
     return PyBool_FromLong(plain);
@@ -514,6 +511,9 @@ static PyMethodDef spyp_function_methods[] = {
       "device's limits; nothing checks that. Arguments go whole." },
     { "explain", SPYP_FUNC(spyp_function_explain), METH_VARARGS | METH_KEYWORDS,
       "explain(*args, **kwargs): describe the call with these arguments: binding table, call shape, kernel text. Nothing runs." },
+    { "prepare", SPYP_FUNC(spyp_function_prepare), METH_VARARGS | METH_KEYWORDS,
+      "prepare(*args, **kwargs): begin to compile the call with these arguments on a thread of the library, and return at once. Their "
+      "kinds, types and shapes matter. The call itself waits for it, and raises what is wrong. Several kernels compile at the same time." },
     { "time", SPYP_FUNC(spyp_function_time), METH_VARARGS | METH_KEYWORDS,
       "time(*args, **kwargs): make the call, wait for it, and give the GPU's time in seconds." },
     { "map", SPYP_FUNC(spyp_link_map), METH_VARARGS | METH_KEYWORDS,

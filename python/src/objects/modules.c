@@ -360,7 +360,8 @@ static PyObject *spyp_module_item(PyObject *self, PyObject *name) {
     if (!PyUnicode_Check(name))
         return PyErr_Format(PyExc_TypeError, "Module: expected a name in brackets, got %R", (PyObject *)Py_TYPE(name));
     if (!spyp_utf8(name)) return spyp_error_behind("Module: ");
-    PyObject *value = spyp_module_find_why((spyp_module *)self, name, &why);
+    bool empty = PyUnicode_GetLength(name) == 0; // names nothing
+    PyObject *value = empty ? NULL : spyp_module_find_why((spyp_module *)self, name, &why);
     return value ? value : spyp_module_missing((spyp_module *)self, name, why, spyp.lookup_error);
 }
 

@@ -5,13 +5,18 @@
 
 // >>exceptions
 
-// Adds an exception class with one to three bases to the module. `second` and `third` may be NULL.
-static PyObject *spyp_exception_add(PyObject *module, const char *name, const char *doc, PyObject *first, PyObject *second, PyObject *third) {
-    PyObject *bases = third ? PyTuple_Pack(3, first, second, third) : second ? PyTuple_Pack(2, first, second) : PyTuple_Pack(1, first);
+// Adds an exception class to the module. `bases` is a new reference, which it releases.
+static PyObject *spyp_exception_of_bases(PyObject *module, const char *name, const char *doc, PyObject *bases) {
     PyObject *type = bases ? PyErr_NewExceptionWithDoc(name, doc, bases, NULL) : NULL;
     Py_XDECREF(bases);
     if (type && PyModule_AddObjectRef(module, strrchr(name, '.') + 1, type) < 0) Py_CLEAR(type);
     return type;
+}
+
+// Adds an exception class with one to three bases to the module. `second` and `third` may be NULL.
+static PyObject *spyp_exception_add(PyObject *module, const char *name, const char *doc, PyObject *first, PyObject *second, PyObject *third) {
+    PyObject *bases = third ? PyTuple_Pack(3, first, second, third) : second ? PyTuple_Pack(2, first, second) : PyTuple_Pack(1, first);
+    return spyp_exception_of_bases(module, name, doc, bases);
 }
 
 int spyp_errors_ready(PyObject *module) {
@@ -20,12 +25,21 @@ int spyp_errors_ready(PyObject *module) {
                                     "came.",
                                     PyExc_RuntimeError, NULL, NULL);
     if (!spyp.error) return -1;
-    spyp.type_error = spyp_exception_add(module, "slangpy.ArgumentTypeError",
-                                         "A type that does not fit. Also a TypeError, and a ValueError for scripts that "
-                                         "were written for SlangPy.", spyp.error, PyExc_TypeError, PyExc_ValueError);
+    // SlangPy raises these two for arguments that do not fit. Scripts catch them, so the library's errors about arguments are both.
+    PyObject *bound = spyp_exception_add(module, "slangpy.BoundVariableException", "BoundVariableException(message, variable): an argument "
+                                         "does not fit the parameter.", PyExc_Exception, NULL, NULL);
+    PyObject *resolve = bound ? spyp_exception_add(module, "slangpy.ResolveException", "No function fits the arguments of a call.", bound, NULL, NULL)
+                              : NULL;
+    Py_XDECREF(bound);
+    if (!resolve) return -1;
+    spyp.type_error = spyp_exception_of_bases(module, "slangpy.ArgumentTypeError",
+                                              "A type that does not fit. Also a TypeError, and a ValueError for scripts that "
+                                              "were written for SlangPy.",
+                                              PyTuple_Pack(4, spyp.error, PyExc_TypeError, PyExc_ValueError, resolve));
     spyp.value_error = spyp_exception_add(module, "slangpy.ArgumentValueError",
                                           "A value, shape or number of arguments that does not fit. Also a ValueError.",
-                                          spyp.error, PyExc_ValueError, NULL);
+                                          spyp.error, PyExc_ValueError, resolve);
+    Py_DECREF(resolve);
     if (!spyp.value_error) return -1;
     spyp.lookup_error = spyp_exception_add(module, "slangpy.NameNotFoundError",
                                            "A name, file or object that was not found. Also a KeyError, an AttributeError and a ValueError.",

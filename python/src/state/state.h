@@ -169,8 +169,8 @@ typedef struct spyp_chain {
     PyObject *self;               // bound instance, or NULL
     PyObject *map_args, *map_kwargs; // tuple and dict of map()'s entries, or NULL
     PyObject *constants, *globals;   // dicts, or NULL
-    PyObject *setters;               // a tuple of callables that return further globals at each call, and dicts, or NULL
-    PyObject *writers;               // a tuple of (callable, arguments, keywords) of each write(), or NULL
+    PyObject *setters; // a tuple, or NULL: dicts and callables that return further globals at each call, of set(), and a tuple
+                       // (callable, arguments, keywords) for each write()
     PyObject *prelude;            // str, or NULL
     PyObject *conformances;       // a tuple of str, or NULL
     PyObject *result;             // the class that was given to return_type(), or NULL

@@ -243,13 +243,13 @@ static PyObject *spyp_math_call_any(const spyp_math_function *function, PyObject
 // fits it.
 static PyObject *spyp_math_reinterpret(const spyp_math_function *function, PyObject *arg, spy_dtype dtype) {
     const spyp_math_kind *kind = spyp_math_kind_of(arg);
-    spy_dtype source = PyFloat_Check(arg) ? SPY_DTYPE_FLOAT32 : SPY_DTYPE_UINT32;
+    spy_dtype source = PyIndex_Check(arg) ? SPY_DTYPE_UINT32 : SPY_DTYPE_FLOAT32;
     uint32_t bits = 0;
     double value;
     int found;
     if (kind && kind->form == SPYP_MATH_VECTOR && spy_dtype_size_bytes(kind->dtype) == 4)
         return spyp_math_new(dtype, 1, kind->columns, ((const spyp_math_value *)arg)->data);
-    found = kind ? 0 : spyp_math_read_scalar(source, arg, &value);
+    found = kind && kind->form != SPYP_MATH_SCALAR ? 0 : spyp_math_read_scalar(source, arg, &value);
     if (found > 0 && source == SPY_DTYPE_UINT32 && value < 0) source = SPY_DTYPE_INT32;
     if (found == 0)
         return spyp_math_arg_error(function, 0, "a vector of float, int or uint, or a number", arg);

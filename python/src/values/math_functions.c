@@ -121,22 +121,26 @@ static PyObject *spyp_math_call_converted(const spyp_math_function *function, Py
     return result;
 }
 
-// Repeats a call after a TypeError in other readings of its arguments: with lists as vectors of the first vector's kind, or with all
-// arguments as vectors of floats. If none works, the exception that is set stays.
+// Repeats a call after a TypeError in other readings of its arguments: with lists as vectors of the kind that all vectors have, or with
+// all arguments as vectors of floats, which hold the numbers of ints, too. If none works, the exception that is set stays.
 static PyObject *spyp_math_call_again(const spyp_math_function *function, PyObject *const *args) {
     PyObject *type, *value, *trace, *result;
     const spyp_math_kind *kind = NULL;
     Py_ssize_t size = 0;
+    bool mixed = false;
+    spy_dtype real = SPY_DTYPE_FLOAT32;
     PyErr_Fetch(&type, &value, &trace);
     for (int i = 0; i < SPYP_MATH_MAX_ARGS; i++) {
         const spyp_math_kind *own = args[i] ? spyp_math_kind_of(args[i]) : NULL;
         if (!own || own->form != SPYP_MATH_VECTOR) own = NULL;
+        mixed = mixed || (own && kind && own->dtype != kind->dtype);
+        if (own && own->dtype == SPY_DTYPE_FLOAT64) real = SPY_DTYPE_FLOAT64;
         if (own && !kind) kind = own;
         if (!size && args[i] && (own || (!spyp_math_kind_of(args[i]) && PySequence_Check(args[i])))) size = PySequence_Size(args[i]);
         PyErr_Clear();
     }
-    result = kind ? spyp_math_call_converted(function, args, kind) : NULL;
-    if (!result && size > 0 && size <= 4) result = spyp_math_call_converted(function, args, spyp_math_kind_find(SPY_DTYPE_FLOAT32, 1, (uint32_t)size));
+    result = kind && !mixed ? spyp_math_call_converted(function, args, kind) : NULL;
+    if (!result && size > 0 && size <= 4) result = spyp_math_call_converted(function, args, spyp_math_kind_find(real, 1, (uint32_t)size));
     if (!result) {
         PyErr_Restore(type, value, trace);
         return NULL;
@@ -249,12 +253,16 @@ bool spyp_math_arg_matrix(const spyp_math_function *function, int index, PyObjec
 
 bool spyp_math_arg_quaternion(const spyp_math_function *function, int index, PyObject *arg, double *value) {
     const spyp_math_kind *kind = spyp_math_kind_of(arg);
-    if (!kind || kind->form != SPYP_MATH_QUATERNION) {
-        spyp_math_arg_error(function, index, "quatf", arg);
-        return false;
+    if (kind && kind->form == SPYP_MATH_QUATERNION) {
+        spyp_math_load_all(arg, value);
+        return true;
     }
-    spyp_math_load_all(arg, value);
-    return true;
+    bool four = kind ? kind->form == SPYP_MATH_VECTOR && kind->columns == 4 && spyp_math_is_float(kind->dtype)
+                     : PySequence_Check(arg) && PySequence_Size(arg) == 4;
+    PyErr_Clear();
+    if (four) return spyp_math_arg_vector(function, index, arg, 4, value);
+    spyp_math_arg_error(function, index, "quatf", arg);
+    return false;
 }
 
 PyObject *spyp_math_float_vector(uint32_t size, const double *components) {

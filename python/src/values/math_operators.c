@@ -78,15 +78,29 @@ static bool spyp_math_is_vector(PyObject *object) {
     return kind && kind->form == SPYP_MATH_VECTOR;
 }
 
-// Reads an operand's components; a number stands for all of them, a list or tuple has one number for each. Returns 1, or 0
-// when the operand does not fit, or -1 with an exception set.
+// Whether an object is an array of as many numbers as a vector has, whose kind can hold them.
+static bool spyp_math_is_row(const spyp_math_kind *kind, PyObject *object) {
+    Py_buffer view;
+    if (spyp_math_kind_of(object) || !PyObject_CheckBuffer(object)) return false;
+    if (PyObject_GetBuffer(object, &view, PyBUF_STRIDED_RO | PyBUF_FORMAT)) {
+        PyErr_Clear();
+        return false;
+    }
+    bool numbers = view.format && strchr(spyp_math_is_float(kind->dtype) ? "bBhHiIlLqQefd" : "bBhHiIlLqQ", view.format[0]);
+    bool row = view.ndim == 1 && view.shape[0] == (Py_ssize_t)kind->columns && numbers;
+    PyBuffer_Release(&view);
+    return row;
+}
+
+// Reads an operand's components; a number stands for all of them, a list, tuple or array has one number for each. Returns 1,
+// or 0 when the operand does not fit, or -1 with an exception set.
 static int spyp_math_operand(const spyp_math_kind *kind, PyObject *object, double *components) {
     int found;
     if (spyp_math_kind_of(object) == kind) {
         spyp_math_load_all(object, components);
         return 1;
     }
-    if (kind->form == SPYP_MATH_VECTOR && (PyList_Check(object) || PyTuple_Check(object) || spyp_math_is_vector(object))) {
+    if (kind->form == SPYP_MATH_VECTOR && (PyList_Check(object) || PyTuple_Check(object) || spyp_math_is_vector(object) || spyp_math_is_row(kind, object))) {
         Py_ssize_t count = spyp_math_read_list(kind->name, kind->dtype, object, components, kind->columns);
         return count < 0 ? -1 : count == (Py_ssize_t)kind->columns;
     }

@@ -350,7 +350,7 @@ static PyGetSetDef spyp_math_getsets[] = { SPYP_MATH_COMMON_GETSETS, { NULL, NUL
 
 // Returns the shortest text that reads back as the same float or half, or NULL with an exception set.
 static char *spyp_math_format_float(spy_dtype dtype, double value) {
-    int most = dtype == SPY_DTYPE_FLOAT16 ? 5 : 9;
+    int most = dtype == SPY_DTYPE_FLOAT16 ? 5 : dtype == SPY_DTYPE_FLOAT64 ? 17 : 9;
     for (int digits = most - 3;; digits++) {
         uint64_t again = 0;
         char *text = PyOS_double_to_string(value, 'g', digits, 0, NULL);
@@ -553,7 +553,8 @@ static int spyp_math_getbuffer(PyObject *self, Py_buffer *view, int flags) {
                                                           [SPY_DTYPE_INT32] = "i",
                                                           [SPY_DTYPE_UINT32] = "I",
                                                           [SPY_DTYPE_FLOAT16] = "e",
-                                                          [SPY_DTYPE_FLOAT32] = "f" };
+                                                          [SPY_DTYPE_FLOAT32] = "f",
+                                                          [SPY_DTYPE_FLOAT64] = "d" };
     bool matrix = kind->form == SPYP_MATH_MATRIX, fixed = kind->form == SPYP_MATH_SCALAR;
     if (fixed && (flags & PyBUF_WRITABLE)) {
         PyErr_Format(PyExc_BufferError, "%s: its memory is read-only", kind->name);

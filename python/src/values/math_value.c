@@ -21,6 +21,7 @@ spyp_math_kind spyp_math_kinds[] = {
     SPYP_MATH_VECTORS("uint", SPY_DTYPE_UINT32),
     SPYP_MATH_VECTORS("float", SPY_DTYPE_FLOAT32),
     SPYP_MATH_VECTORS("float16_t", SPY_DTYPE_FLOAT16),
+    SPYP_MATH_VECTORS("double", SPY_DTYPE_FLOAT64),
     SPYP_MATH_MATRICES("float2", 2),
     SPYP_MATH_MATRICES("float3", 3),
     SPYP_MATH_MATRICES("float4", 4),
@@ -144,6 +145,8 @@ int spyp_math_store(const char *name, spy_dtype dtype, void *data, size_t index,
     if (dtype == SPY_DTYPE_FLOAT32) {
         float single = (float)value;
         memcpy((float *)data + index, &single, sizeof single);
+    } else if (dtype == SPY_DTYPE_FLOAT64) {
+        memcpy((double *)data + index, &value, sizeof value);
     } else if (dtype == SPY_DTYPE_FLOAT16) {
         uint16_t half = spyp_half_from_double(value);
         memcpy((uint16_t *)data + index, &half, sizeof half);

@@ -1,6 +1,6 @@
 // Declarations that the files math_*.c share: one record for each value type, and one object layout for all
-// types. Functions compute with components as doubles, because a double holds every bool, int, uint, float
-// and float16_t exactly.
+// types. Functions compute with components as doubles, because a double holds every bool, int, uint, float,
+// float16_t and double exactly.
 #ifndef SPYP_MATH_VALUE_H
 #define SPYP_MATH_VALUE_H
 

@@ -135,9 +135,28 @@ PyObject *spyp_value_read(spyp_module *module, const spy_type_info *info, const 
     }
 }
 
+// Returns a vector of numbers of 8 or 16 bits in the class of 32 bits, which can do all that vectors can: an int8_t3 is an int3, a
+// half3 a float3.
+static PyObject *spyp_read_wide(spy_dtype dtype, uint32_t columns, const void *data) {
+    bool real = dtype == SPY_DTYPE_FLOAT16, natural = dtype == SPY_DTYPE_UINT8 || dtype == SPY_DTYPE_UINT16;
+    spy_dtype wide = real ? SPY_DTYPE_FLOAT32 : natural ? SPY_DTYPE_UINT32 : SPY_DTYPE_INT32;
+    uint64_t numbers[2]; // 4 numbers of 32 bits
+    spy_convert_numbers(numbers, wide, data, dtype, columns);
+    return spyp_math_new(wide, 1, columns, numbers);
+}
+
+// Whether a type of one component is a vector, as float1 is, and no scalar.
+static bool spyp_names_vector(const char *type) {
+    size_t size = strlen(type);
+    return size && (type[size - 1] == '1' || strncmp(type, "vector<", 7) == 0);
+}
+
 PyObject *spyp_value_from(spyp_module *module, const spy_result *result) {
-    if (result->dtype != SPY_DTYPE_DEFAULT && result->rows * result->columns == 1) return spyp_scalar_read(result->dtype, result->data);
-    if (result->dtype != SPY_DTYPE_DEFAULT)
+    spy_dtype dtype = result->dtype;
+    bool vector = dtype != SPY_DTYPE_DEFAULT && result->rows == 1 && (result->columns > 1 || spyp_names_vector(result->type));
+    if (dtype != SPY_DTYPE_DEFAULT && result->rows * result->columns == 1 && !vector) return spyp_scalar_read(dtype, result->data);
+    if (vector && dtype != SPY_DTYPE_BOOL && spy_dtype_size_bytes(dtype) < 4) return spyp_read_wide(dtype, result->columns, result->data);
+    if (dtype != SPY_DTYPE_DEFAULT)
         return spyp_read_plain(result->dtype, result->rows > 1 ? SPY_TYPE_KIND_MATRIX : SPY_TYPE_KIND_VECTOR, result->rows, result->columns, result->data);
     if (spyp_enter(module->device, "result") < 0) return NULL;
     const spy_type_info *info = spy_reflect_type(module->module, result->type);

@@ -27,7 +27,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->max_texels = spyi_null_u64(d->max_texels, (uint64_t)64 << 20);
     for (i = 0; i < SPY_DTYPE_COUNT && !d->no_texels; i++)
         for (columns = 0; columns < 4; columns++)
-            if (i != SPY_DTYPE_BOOL && spyi_scalar_size((spy_dtype)i) <= 4 && columns != 2)
+            if (i != SPY_DTYPE_BOOL && spy_dtype_size_bytes((spy_dtype)i) <= 4 && columns != 2)
                 limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
     profile->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
     profile->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
@@ -148,6 +148,7 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_allocate_chunk,
                                                      spyi_null_free_chunk,
                                                      spyi_compile_as_is,
+                                                     NULL, // no repairs of CUDA's text
                                                      spyi_null_load,
                                                      spyi_null_destroy_kernel,
                                                      { SPYI_NULL_RECORDS(spyi_null_record) },

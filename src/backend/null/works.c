@@ -41,7 +41,7 @@ SPYI_FN spy_status spyi_null_check_inputs(spyi_null_gpu *n, const char *what, co
         const spyi_binding *b = &bindings[i];
         const spyi_parameter *s = spyi_interface_find(&k->iface, i);
         bool texels = s->kind != SPYI_PARAMETER_BUFFER;
-        uint64_t texel = texels ? spyi_scalar_size((spy_dtype)s->scalar) * s->columns : 1;
+        uint64_t texel = texels ? spy_dtype_size_bytes((spy_dtype)s->scalar) * s->columns : 1;
         if (b->kind != SPYI_BINDING_BUFFER) {
             spy_status status = spyi_null_check_image_binding(n, k->label, i, b, s, error);
             if (status != SPY_OK) return status;

@@ -408,6 +408,19 @@ static int cubin_name(const char *image, char *name, size_t capacity) {
     return 0;
 }
 
+// The sizes of a cubin's parameters are those of its entries KPARAM_INFO: 04 17 0c 00, an index, ordinal and offset, and the size above 18 bits.
+static void cubin_sizes(const char *image, fake_function *f) {
+    uint64_t headers = 0;
+    memcpy(&headers, image + 40, sizeof headers);
+    for (const char *at = image; at + 16 <= image + headers; at += 4) {
+        uint32_t words[4];
+        memcpy(words, at, sizeof words);
+        if (words[0] != 0x000c1704 || (words[2] & 0xffff) >= FAKE_MOST_PARAMS) continue;
+        f->sizes[words[2] & 0xffff] = words[3] >> 18;
+        if (f->param_count <= (words[2] & 0xffff)) f->param_count = (words[2] & 0xffff) + 1;
+    }
+}
+
 FAKE(cuModuleLoadData, (void **out, const void *image)) {
     const char *text = (const char *)image, *entry = strstr(text, ".entry "), *globals = strstr(text, "SLANG_globalParams[");
     module *m = (module *)calloc(1, sizeof *m);
@@ -415,6 +428,7 @@ FAKE(cuModuleLoadData, (void **out, const void *image)) {
     if (state.on_load) state.on_load(state.user);
     if (m && memcmp(text, "\177ELF", 4) == 0) {
         if (!cubin_name(text, m->function.name, sizeof m->function.name)) return 200;
+        cubin_sizes(text, &m->function);
         state.modules++;
         state.cubins++;
         return *out = m, 0;

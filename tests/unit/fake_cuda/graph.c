@@ -40,7 +40,7 @@ typedef struct node {
     kind kind;
     unsigned number, before_count, before[MOST_BEFORE];
     const fake_function *function; // of kernels
-    unsigned grid[3], group[3];
+    unsigned grid[3], group[3], shared;
     void *params[FAKE_MOST_PARAMS]; // copies
     copy_params copy;
     fill_params fill;
@@ -56,6 +56,7 @@ static void take_params(node *n, const kernel_params *p) {
     n->function = (const fake_function *)p->function;
     n->grid[0] = p->gx, n->grid[1] = p->gy, n->grid[2] = p->gz;
     n->group[0] = p->bx, n->group[1] = p->by, n->group[2] = p->bz;
+    n->shared = p->shared;
     for (unsigned i = 0; i < n->function->param_count; i++) n->params[i] = copy_of(p->params[i], n->function->sizes[i]);
 }
 
@@ -157,7 +158,7 @@ FAKE(cuGraphExecKernelNodeSetParams, (void *handle, void *of, const kernel_param
 
 static void run_node(const node *n) {
     const copy_params *c = &n->copy;
-    if (n->kind == KERNEL) run(n->function, n->grid, n->group, (void **)(uintptr_t)n->params);
+    if (n->kind == KERNEL) state.shared = n->shared, run(n->function, n->grid, n->group, (void **)(uintptr_t)n->params);
     if (n->kind == COPY) memmove((char *)(uintptr_t)c->to_device + c->to_x, (char *)(uintptr_t)c->from_device + c->from_x, c->width);
     if (n->kind == FILL) fill(n->fill.to, n->fill.value, n->fill.width);
 }
@@ -259,6 +260,7 @@ int capture_launch(void *stream, const fake_function *function, const unsigned *
     n->function = function;
     memcpy(n->grid, grid, sizeof n->grid);
     memcpy(n->group, group, sizeof n->group);
+    n->shared = state.shared; // shared_fits() has noted it
     for (unsigned i = 0; i < function->param_count; i++) n->params[i] = copy_of(params[i], function->sizes[i]);
     return 0;
 }

@@ -6,7 +6,7 @@
 //   __device__ Matrix<float, 2, 3>  unpackStorage_0(_MatrixStorage_float2x3_0 * _S1)
 //   {
 //       return makeMatrix<float, 2, 3> (_S1->data_1[int(0)], _S1->data_1[int(3)], _S1->data_1[int(1)], ...);
-#include "compiler/target.h"
+#include "cuda/internal.h"
 
 // Returns the position behind a type's name such as "_MatrixStorage_float2x3_0", or NULL if another name
 // stands at `c`. Names of storage with layouts for memory have a word before the last number.
@@ -53,7 +53,7 @@ static void spyi_matrix_order(char *c, const char *end) {
     spyi_text_free(&prefix);
 }
 
-void spyi_code_order_matrices_text(char *body) {
+void spyi_cuda_order_matrices(char *body) {
     static const char name[] = " unpackStorage_", make[] = "return makeMatrix<";
     for (char *c = strstr(body, name); c; c = strstr(c + 1, name)) {
         const char *type = c + sizeof name - 1;

@@ -1,9 +1,9 @@
 // Repairs, in CUDA text, the indices of values that a backward derivative saves in nested loops: reverses
-// them where Slang has them in the wrong order. target_spirv_saved.c describes the fault.
+// them where Slang has them in the wrong order. compiler/target_spirv_saved.c describes the fault.
 //
 // A value is saved as NAME[_pc_1][_pc_0] = ..., where _pc_0 and _pc_1 are loop counters. Each NAME ends in a
 // number of its own.
-#include "compiler/target.h"
+#include "cuda/internal.h"
 
 typedef struct spyi_saved_group {
     char *from;  // the position of the "[" of the index
@@ -66,7 +66,7 @@ static bool spyi_saved_turn_name(char *body, const char *name, size_t size, uint
     return true;
 }
 
-bool spyi_code_order_saved_text(char *body) {
+bool spyi_cuda_order_saved(char *body) {
     static const char counter[] = "[_pc_";
     spyi_text done = { NULL, 0, 0 }; // lists the names that are done, each as " NAME "
     bool clear = true;

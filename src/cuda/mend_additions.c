@@ -1,10 +1,10 @@
 // Repairs, in CUDA text, the gradients of array elements that are read at indices known only at run time:
-// turns stores that overwrite one another into additions. target_spirv_additions.c describes the fault, and
-// when a store may be changed.
+// turns stores that overwrite one another into additions. compiler/target_spirv_additions.c describes the
+// fault, and when a store may be changed.
 //
 // An element is stored as NAME[index] = ...; or, of a vector, as *_slang_vector_get_element_ptr(&NAME, index)
 // = ...;
-#include "compiler/target.h"
+#include "cuda/internal.h"
 
 typedef struct spyi_addition_name {
     const char *at; // where the name stands in the text; NULL means a free slot of the hash table
@@ -481,7 +481,7 @@ static bool spyi_addition_put_function(spyi_addition_output *o, const char *head
     return clear;
 }
 
-bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude) {
+bool spyi_cuda_add_elements(char **text, size_t *size, size_t prelude) {
     static const char name[] = "void " SPYI_ADDITION_BACKWARD;
     spyi_addition_output o;
     bool clear = true;
@@ -509,4 +509,10 @@ bool spyi_code_add_elements_text(char **text, size_t *size, size_t prelude) {
     spyi_text_free(&o.structs);
     spyi_text_free(&o.text);
     return clear;
+}
+
+void spyi_cuda_mend(char **text, size_t *size, size_t prelude, spyi_code_faults *faults) {
+    spyi_cuda_order_matrices(*text + prelude);
+    faults->saved = !spyi_cuda_order_saved(*text + prelude);
+    faults->additions = !spyi_cuda_add_elements(text, size, prelude);
 }
