@@ -1,4 +1,5 @@
 // Makes a plan from a recipe and loads its kernels, without binding or compiling.
+#include "data/gpu_print.h"
 #include "plan/cache.h"
 #include "plan/recipe_fields.h"
 

@@ -235,9 +235,8 @@ void join(Bundle bundle, TensorView<float> o) { uint i = cudaThreadIdx().x; if (
 def exported_structs(m):
     t, o = arange(4), zeros(4)
     one = {"blockSize": (4, 1, 1), "gridSize": (1, 1, 1)}
-    return each(has=lambda: [hasattr(m, n) for n in ("enlarge_points", "Vertices", "VertexData", "Bundle")], tuple=lambda: m.enlarge_points(data=(t, 2.0)).launchRaw(**one) or t.clone(), own=lambda: m.enlarge_points(data=m.VertexData(points=t, size=2.0)).launchRaw(**one) or t.clone(),
-                exported=lambda: m.enlarge_points(data=m.Vertices(points=t, size=0.5)).launchRaw(**one) or t.clone(), exported_name=lambda: m.Vertices.__name__, exported_fields=lambda: list(m.Vertices._fields), bundle=lambda: m.join(bundle=((t, 2.0), (t, 3.0)), o=o).launchRaw(**one) or o,
-                bundle_dicts=lambda: m.join(bundle={"left": {"points": t, "size": 1.0}, "right": {"points": t, "size": 3.0}}, o=o).launchRaw(**one) or o)
+    return each(has=lambda: [hasattr(m, n) for n in ("enlarge_points", "Vertices", "VertexData", "Bundle")], tuple=lambda: m.enlarge_points(data=(t, 2.0)).launchRaw(**one) or t.clone(), exported=lambda: m.enlarge_points(data=m.Vertices(points=t, size=0.5)).launchRaw(**one) or t.clone(), exported_name=lambda: m.Vertices.__name__, exported_fields=lambda: list(m.Vertices._fields), bundle=lambda: m.join(bundle=((t, 2.0), (t, 3.0)), o=o).launchRaw(**one) or o,
+                bundle_dicts=lambda: m.join(bundle={"left": {"points": t, "size": 1.0}, "right": {"points": t, "size": 3.0}}, o=o).launchRaw(**one) or o, own=lambda: m.enlarge_points(data=m.VertexData(points=t, size=2.0)).launchRaw(**one) or t.clone())
 
 
 DEVICE = Theme("device_exports")
