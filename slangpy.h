@@ -15265,10 +15265,12 @@ struct spyi_backend {
     // Kernels are made in two steps. compile makes of desc->code a blob that can leave the process, for any
     // device with this profile: SPIR-V words, PTX that ends with a NUL, or a cubin. It appends to `blob`.
     // `compiler` is the path of the compiling library; NULL means the library that is found. `ctx` is for the
-    // log, and may be NULL. With `desc` NULL it only opens the compiler.
+    // log, and may be NULL.
     spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                           const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
     spyi_mend_func mend; // NULL in backends of other targets: the compiler itself repairs SPIR-V
+    // Opens the library that the first compile would open. NULL where compile has none, or has no need.
+    void (*open_compiler)(const char *compiler);
     // Makes a kernel of a blob, which is desc->code. When destroy_kernel is called, no work uses the kernel
     // any more.
     spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);
@@ -16851,7 +16853,8 @@ const spy_backend *spyi_offline_backend(void) {
         spyi_offline_destroy,
         spyi_offline_allocate_chunk,
         spyi_offline_free_chunk,
-        spyi_compile_as_is, // the device has another backend's compile and mend
+        spyi_compile_as_is, // the device has another backend's functions for compiling
+        NULL,
         NULL,
         spyi_offline_load,
         spyi_offline_destroy_kernel,
@@ -18952,6 +18955,7 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_free_chunk,
                                                      spyi_compile_as_is,
                                                      NULL, // no repairs of CUDA's text
+                                                     NULL, // no compiler to open
                                                      spyi_null_load,
                                                      spyi_null_destroy_kernel,
                                                      { SPYI_NULL_RECORDS(spyi_null_record) },
@@ -28247,15 +28251,12 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
 
 static void spyi_builds_opener(void *user) {
     spy_device *device = (spy_device *)user;
-    spyi_text ignored = { NULL, 0, 0 }; // a build tells the error
-    (void)device->backend->compile(NULL, device->base->compiler, NULL, NULL, NULL, &ignored);
-    spyi_text_free(&ignored);
+    device->backend->open_compiler(device->base->compiler);
 }
 
 SPYI_FN void spyi_builds_open_compiler(spy_device *device) {
     spyi_builds *builds = &device->builds;
-    if (device->backend->compile == spyi_compile_as_is || !spyi_atomic_swap_if(&builds->opening, 0, 1))
-        return;
+    if (!device->backend->open_compiler || !spyi_atomic_swap_if(&builds->opening, 0, 1)) return;
     builds->opener_started =
         spyi_thread_start_deep(&builds->opener, spyi_builds_opener, device, SPYI_BUILD_STACK_BYTES);
 }
@@ -33193,7 +33194,7 @@ SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *comp
 
 // Raise this number with every change of the answers of the compiler's functions, or of how answers are
 // written.
-enum { SPYI_MEMO_VERSION = 7, SPYI_MEMO_MOST_FILES = 65536 };
+enum { SPYI_MEMO_VERSION = 8, SPYI_MEMO_MOST_FILES = 65536 };
 
 typedef struct spyi_memo_hash {
     uint64_t a, b;
@@ -36489,16 +36490,17 @@ static spyi_system spyi_sl_system(const char *semantic) {
     return SPYI_SYSTEM_NONE;
 }
 
-// Returns whether the module itself declares the function as an entry point.
+// Returns whether the module itself declares the function, of whatever generic arguments, as an entry point.
 static bool spyi_sl_is_shader(const spyi_sl_live *live, const spyi_sl_library *lib, const char *name) {
     bool found = false;
+    size_t length = strcspn(name, "<");
     int32_t count = live->module->v->getDefinedEntryPointCount(live->module);
     for (int32_t i = 0; i < count && !found; i++) {
         spyi_sl_entry_point *entry = NULL;
         if (live->module->v->getDefinedEntryPoint(live->module, i, &entry) < 0 || !entry) continue;
         spyi_sl_function *function = entry->v->getFunctionReflection(entry);
         const char *own = function ? lib->spReflectionFunction_GetName(function) : NULL;
-        found = own && strcmp(own, name) == 0;
+        found = own && strncmp(own, name, length) == 0 && !own[length];
         entry->v->release(entry);
     }
     return found;
@@ -71279,6 +71281,7 @@ static spy_status spyi_device_offline(spy_device *device, const spy_device_desc 
     device->offline_backend = *spyi_offline_backend();
     device->offline_backend.compile = desc->backend->compile;
     device->offline_backend.mend = desc->backend->mend;
+    device->offline_backend.open_compiler = desc->backend->open_compiler;
     device->backend = &device->offline_backend;
     return device->backend->create(&device->ctx, desc, &device->gpu, error);
 }

@@ -1665,6 +1665,7 @@ SPYI_FN void spyi_cuda_free_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
 // >>kernel.c
 SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
+SPYI_FN void spyi_cuda_open_compiler(const char *compiler);
 SPYI_FN spy_status spyi_cuda_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                   spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);
@@ -4179,12 +4180,19 @@ static spy_status spyi_cuda_check_kernel(const spyi_profile *profile, const spyi
 SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error) {
     spyi_nvrtc nvrtc;
-    spy_status status = desc == NULL ? SPY_OK : spyi_cuda_check_kernel(profile, desc, error);
+    spy_status status = spyi_cuda_check_kernel(profile, desc, error);
     if (status == SPY_OK) status = spyi_nvrtc_find(compiler, &nvrtc, error);
-    if (status != SPY_OK || desc == NULL) return status;
+    if (status != SPY_OK) return status;
     if (ctx != NULL && spyi_atomic_swap_if(&ctx->told_compiler, 0, 1))
         spyi_logf(ctx, SPY_LOG_LEVEL_INFO, "NVRTC %d.%d: %s", nvrtc.major, nvrtc.minor, nvrtc.path);
     return spyi_cuda_compile_text(ctx, &nvrtc, profile, desc, blob, error);
+}
+
+SPYI_FN void spyi_cuda_open_compiler(const char *compiler) {
+    spyi_nvrtc nvrtc;
+    spyi_text ignored = { NULL, 0, 0 }; // compile will say it
+    (void)spyi_nvrtc_find(compiler, &nvrtc, &ignored);
+    spyi_text_free(&ignored);
 }
 
 // Returns whether desc->code is a cubin (an ELF file) or PTX, which must end with a NUL.
@@ -6388,6 +6396,7 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_free_chunk,
     spyi_cuda_compile,
     spyi_cuda_mend,
+    spyi_cuda_open_compiler,
     spyi_cuda_load,
     spyi_cuda_destroy_kernel,
     {

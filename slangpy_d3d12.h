@@ -70,6 +70,7 @@ static const struct spyi_backend spyi_d3d12_table = {
     NULL,
     NULL,
     NULL,
+    NULL,
     { NULL },
     NULL,
     NULL,

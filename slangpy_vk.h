@@ -6976,6 +6976,7 @@ static const struct spyi_backend spyi_vk_table = {
     spyi_vk_free_chunk,
     spyi_compile_as_is,
     NULL, // the compiler itself repairs SPIR-V
+    NULL, // no compiler to open
     spyi_vk_load,
     spyi_vk_destroy_kernel,
     {

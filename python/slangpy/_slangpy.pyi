@@ -94,7 +94,7 @@ class _ByName:  # attributes are functions and types of Slang
 class Error(RuntimeError):
     """An error of the library. The text says which function, which argument, what was expected and what came."""
 class BoundVariableException(Exception):
-    """BoundVariableException(message, variable): an argument does not fit the parameter."""
+    """An argument does not fit the parameter."""
 
     message: str
     variable: Any

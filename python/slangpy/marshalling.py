@@ -371,7 +371,7 @@ def _bound_variable_exception(self, message, variable=None):
     self.message, self.variable = message, variable
 
 
-BoundVariableException.__init__ = _bound_variable_exception
+BoundVariableException.__init__ = _bound_variable_exception  # type: ignore[method-assign]
 
 
 class BoundCall:

@@ -199,10 +199,12 @@ struct spyi_backend {
     // Kernels are made in two steps. compile makes of desc->code a blob that can leave the process, for any
     // device with this profile: SPIR-V words, PTX that ends with a NUL, or a cubin. It appends to `blob`.
     // `compiler` is the path of the compiling library; NULL means the library that is found. `ctx` is for the
-    // log, and may be NULL. With `desc` NULL it only opens the compiler.
+    // log, and may be NULL.
     spy_status (*compile)(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                           const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
     spyi_mend_func mend; // NULL in backends of other targets: the compiler itself repairs SPIR-V
+    // Opens the library that the first compile would open. NULL where compile has none, or has no need.
+    void (*open_compiler)(const char *compiler);
     // Makes a kernel of a blob, which is desc->code. When destroy_kernel is called, no work uses the kernel
     // any more.
     spy_status (*load)(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel, spyi_text *error);

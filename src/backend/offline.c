@@ -295,7 +295,8 @@ const spy_backend *spyi_offline_backend(void) {
         spyi_offline_destroy,
         spyi_offline_allocate_chunk,
         spyi_offline_free_chunk,
-        spyi_compile_as_is, // the device has another backend's compile and mend
+        spyi_compile_as_is, // the device has another backend's functions for compiling
+        NULL,
         NULL,
         spyi_offline_load,
         spyi_offline_destroy_kernel,

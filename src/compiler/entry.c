@@ -21,16 +21,17 @@ static spyi_system spyi_sl_system(const char *semantic) {
     return SPYI_SYSTEM_NONE;
 }
 
-// Returns whether the module itself declares the function as an entry point.
+// Returns whether the module itself declares the function, of whatever generic arguments, as an entry point.
 static bool spyi_sl_is_shader(const spyi_sl_live *live, const spyi_sl_library *lib, const char *name) {
     bool found = false;
+    size_t length = strcspn(name, "<");
     int32_t count = live->module->v->getDefinedEntryPointCount(live->module);
     for (int32_t i = 0; i < count && !found; i++) {
         spyi_sl_entry_point *entry = NULL;
         if (live->module->v->getDefinedEntryPoint(live->module, i, &entry) < 0 || !entry) continue;
         spyi_sl_function *function = entry->v->getFunctionReflection(entry);
         const char *own = function ? lib->spReflectionFunction_GetName(function) : NULL;
-        found = own && strcmp(own, name) == 0;
+        found = own && strncmp(own, name, length) == 0 && !own[length];
         entry->v->release(entry);
     }
     return found;

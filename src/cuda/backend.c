@@ -18,6 +18,7 @@ static const struct spyi_backend spyi_cuda_table = {
     spyi_cuda_free_chunk,
     spyi_cuda_compile,
     spyi_cuda_mend,
+    spyi_cuda_open_compiler,
     spyi_cuda_load,
     spyi_cuda_destroy_kernel,
     {

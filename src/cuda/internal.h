@@ -334,6 +334,7 @@ SPYI_FN void spyi_cuda_free_pages(spyi_cuda_gpu *gpu, spyi_cuda_page **pages);
 // >>kernel.c
 SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error);
+SPYI_FN void spyi_cuda_open_compiler(const char *compiler);
 SPYI_FN spy_status spyi_cuda_load(spyi_gpu *gpu, const spyi_kernel_desc *desc, spyi_kernel **kernel,
                                   spyi_text *error);
 SPYI_FN void spyi_cuda_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel);

@@ -25,12 +25,19 @@ static spy_status spyi_cuda_check_kernel(const spyi_profile *profile, const spyi
 SPYI_FN spy_status spyi_cuda_compile(spyi_context *ctx, const char *compiler, const spyi_profile *profile,
                                      const spyi_kernel_desc *desc, spyi_text *blob, spyi_text *error) {
     spyi_nvrtc nvrtc;
-    spy_status status = desc == NULL ? SPY_OK : spyi_cuda_check_kernel(profile, desc, error);
+    spy_status status = spyi_cuda_check_kernel(profile, desc, error);
     if (status == SPY_OK) status = spyi_nvrtc_find(compiler, &nvrtc, error);
-    if (status != SPY_OK || desc == NULL) return status;
+    if (status != SPY_OK) return status;
     if (ctx != NULL && spyi_atomic_swap_if(&ctx->told_compiler, 0, 1))
         spyi_logf(ctx, SPY_LOG_LEVEL_INFO, "NVRTC %d.%d: %s", nvrtc.major, nvrtc.minor, nvrtc.path);
     return spyi_cuda_compile_text(ctx, &nvrtc, profile, desc, blob, error);
+}
+
+SPYI_FN void spyi_cuda_open_compiler(const char *compiler) {
+    spyi_nvrtc nvrtc;
+    spyi_text ignored = { NULL, 0, 0 }; // compile will say it
+    (void)spyi_nvrtc_find(compiler, &nvrtc, &ignored);
+    spyi_text_free(&ignored);
 }
 
 // Returns whether desc->code is a cubin (an ELF file) or PTX, which must end with a NUL.

@@ -30,6 +30,7 @@ static const struct spyi_backend spyi_d3d12_table = {
     NULL,
     NULL,
     NULL,
+    NULL,
     { NULL },
     NULL,
     NULL,

@@ -311,15 +311,12 @@ SPYI_FN spy_status spyi_build_kernel(spy_device *device, const spyi_profile *pro
 
 static void spyi_builds_opener(void *user) {
     spy_device *device = (spy_device *)user;
-    spyi_text ignored = { NULL, 0, 0 }; // a build tells the error
-    (void)device->backend->compile(NULL, device->base->compiler, NULL, NULL, NULL, &ignored);
-    spyi_text_free(&ignored);
+    device->backend->open_compiler(device->base->compiler);
 }
 
 SPYI_FN void spyi_builds_open_compiler(spy_device *device) {
     spyi_builds *builds = &device->builds;
-    if (device->backend->compile == spyi_compile_as_is || !spyi_atomic_swap_if(&builds->opening, 0, 1))
-        return;
+    if (!device->backend->open_compiler || !spyi_atomic_swap_if(&builds->opening, 0, 1)) return;
     builds->opener_started =
         spyi_thread_start_deep(&builds->opener, spyi_builds_opener, device, SPYI_BUILD_STACK_BYTES);
 }

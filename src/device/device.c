@@ -213,6 +213,7 @@ static spy_status spyi_device_offline(spy_device *device, const spy_device_desc 
     device->offline_backend = *spyi_offline_backend();
     device->offline_backend.compile = desc->backend->compile;
     device->offline_backend.mend = desc->backend->mend;
+    device->offline_backend.open_compiler = desc->backend->open_compiler;
     device->backend = &device->offline_backend;
     return device->backend->create(&device->ctx, desc, &device->gpu, error);
 }

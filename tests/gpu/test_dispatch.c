@@ -51,6 +51,8 @@ static const char source[] =
     "void single(uint3 t : SV_DispatchThreadID, uniform uint* o) { o[t.x] = t.x + 7; }\n"
     "[numthreads(1, 1, 1)]\n"
     "void unmarked(uint3 t : SV_DispatchThreadID, uniform uint* o) { o[t.x] = t.x + 9; }\n"
+    "[shader(\"compute\")] [numthreads(1, 1, 1)]\n"
+    "void several<let K : int>(uint3 t : SV_DispatchThreadID, uniform uint* o) { o[t.x] = t.x + K; }\n"
     "[numthreads(64, 64, 1)] void crowd(uniform uint* o) { o[0] = 1; }\n"
     "[shader(\"compute\")] [numthreads(8, 1, 1)]\n"
     "void tally(uniform AtomicTensor<uint, 1> o) { o.add(0, 1u); }\n"
@@ -276,13 +278,13 @@ static void test_shaders(void **state) {
         free(got);
         spy_release_tensor(t);
     }
-    // [numthreads(1, 1, 1)] is a shader with [shader("compute")] and without; whole groups run.
-    const char *const names[2] = { "single", "unmarked" };
-    for (int k = 0; k < 2; k++) {
+    // [numthreads(1, 1, 1)] is a shader with [shader("compute")] and without, and with generic arguments; whole groups run.
+    const char *const names[3] = { "single", "unmarked", "several<11>" };
+    for (int k = 0; k < 3; k++) {
         OK(spy_tensor_fill(o, 0));
         OK(spy_dispatch(fn(m, names[k]), threads3(15, 1, 1), SPY_ARGS(spy_arg_tensor("o", o)), NULL));
         uint32_t *got = read_uints(o, 16);
-        for (uint32_t i = 0; i < 16; i++) assert_int_equal(got[i], i < 15 ? i + (k ? 9 : 7) : 0);
+        for (uint32_t i = 0; i < 16; i++) assert_int_equal(got[i], i < 15 ? i + 7 + 2 * (uint32_t)k : 0);
         free(got);
     }
     OK(spy_tensor_fill(o, 0));

@@ -149,6 +149,7 @@ static const struct spyi_backend spyi_null_table = { "null",
                                                      spyi_null_free_chunk,
                                                      spyi_compile_as_is,
                                                      NULL, // no repairs of CUDA's text
+                                                     NULL, // no compiler to open
                                                      spyi_null_load,
                                                      spyi_null_destroy_kernel,
                                                      { SPYI_NULL_RECORDS(spyi_null_record) },
