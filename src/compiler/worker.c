@@ -20,8 +20,8 @@
 // memory.
 #define SPYI_SL_STACK_BYTES ((size_t)256 << 20)
 
-// A call asks libslang dozens of questions with little between them. While it does, threads that compile ahead
-// of time wait.
+// A call asks libslang dozens of questions, one soon after the other. Threads that compile ahead of time wait
+// meanwhile.
 #define SPYI_SL_PATIENCE_NS 20000000u
 #define SPYI_SL_LONGEST_PATIENCE_NS 1000000000u
 
