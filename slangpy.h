@@ -16555,6 +16555,11 @@ SPYI_COLD_END
 // that packs promise for the target of desc->backend; of the rest of the desc only adapter_type is read.
 SPYI_FN const spy_backend *spyi_offline_backend(void);
 
+// What a device without a GPU has of texels, for the null backend, too. spyi_offline_texels() sets limits->texels;
+// the other is spyi_image_functions.support.
+SPYI_FN void spyi_offline_texels(spyi_limits *limits);
+SPYI_FN uint32_t spyi_offline_image_support(spyi_gpu *gpu, uint32_t format);
+
 // >>backend/offline.c ---------------------------------------------------------------------------------------
 
 SPYI_COLD_BEGIN
@@ -16569,6 +16574,13 @@ typedef struct spyi_offline_gpu {
 } spyi_offline_gpu;
 
 // >>the device
+
+SPYI_FN void spyi_offline_texels(spyi_limits *limits) {
+    for (uint32_t i = 0; i < SPY_DTYPE_COUNT; i++)
+        for (uint32_t columns = 0; columns < 4; columns++)
+            if (i != SPY_DTYPE_BOOL && spy_dtype_size_bytes((spy_dtype)i) <= 4 && columns != 2)
+                limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
+}
 
 // These limits decide the texts of kernels, so packs that were made with others have other kernels.
 static void spyi_offline_limits(spyi_limits *limits, const spy_device_desc *desc) {
@@ -16588,10 +16600,7 @@ static void spyi_offline_limits(spyi_limits *limits, const spy_device_desc *desc
     limits->texel_alignment = 64;
     limits->max_texels = (uint64_t)64 << 20;
     limits->fill_alignment = 4;
-    for (uint32_t i = 0; i < SPY_DTYPE_COUNT; i++)
-        for (uint32_t columns = 0; columns < 4; columns++)
-            if (i != SPY_DTYPE_BOOL && spy_dtype_size_bytes((spy_dtype)i) <= 4 && columns != 2)
-                limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
+    spyi_offline_texels(limits);
     info->backend = "null";
     memcpy(info->name, "null device", sizeof "null device");
     memcpy(info->driver, "none", sizeof "none");
@@ -16698,7 +16707,7 @@ static void spyi_offline_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
 
 // >>images: handles without texels
 
-static uint32_t spyi_offline_image_support(spyi_gpu *gpu, uint32_t format) {
+SPYI_FN uint32_t spyi_offline_image_support(spyi_gpu *gpu, uint32_t format) {
     const spy_format_info *f = spyi_format(format);
     uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED | SPYI_BLITS;
     (void)gpu;
@@ -17098,7 +17107,6 @@ static inline spyi_null_gpu *spyi_null_cast(spyi_gpu *gpu) {
 }
 
 // >>images.c
-SPYI_FN uint32_t spyi_null_image_support(spyi_gpu *gpu, uint32_t format);
 SPYI_FN spy_status spyi_null_create_image(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label,
                                           spyi_image *image, spyi_text *error);
 SPYI_FN void spyi_null_destroy_image(spyi_gpu *gpu, spyi_image *image);
@@ -17566,18 +17574,6 @@ static uint64_t spyi_null_level_bytes(const spyi_image_desc *d, uint32_t level) 
 }
 
 // >>the table
-
-SPYI_FN uint32_t spyi_null_image_support(spyi_gpu *gpu, uint32_t format) {
-    const spy_format_info *f = spyi_format(format);
-    uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED | SPYI_BLITS;
-    (void)gpu;
-    if (!f || (f->is_compressed && f->block_width == 6)) return 0; // no texture has this format
-    if (f->has_depth) return usage | SPY_TEXTURE_USAGE_DEPTH_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
-    if (f->is_compressed) return usage | SPY_TEXTURE_USAGE_FILTERED;
-    usage |= SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
-    if (!f->is_srgb && f->channels != 3) usage |= SPY_TEXTURE_USAGE_STORED;
-    return f->is_integer ? usage : usage | SPY_TEXTURE_USAGE_FILTERED | SPY_TEXTURE_USAGE_BLENDED;
-}
 
 SPYI_FN spy_status spyi_null_create_image(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label,
                                           spyi_image *image, spyi_text *error) {
@@ -18822,7 +18818,6 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
                                   SPY_FEATURE_COOPERATIVE_MATRIX | SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS;
     spy_device_info *info = &limits->info;
     spyi_profile *profile = &limits->profile;
-    uint32_t i, columns;
     memset(limits, 0, sizeof *limits);
     profile->target = d->target;
     profile->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
@@ -18831,10 +18826,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->max_binding_bytes = spyi_null_u64(d->max_binding_bytes, (uint64_t)1 << 30);
     limits->texel_alignment = spyi_null_u32(d->texel_alignment, 64);
     limits->max_texels = spyi_null_u64(d->max_texels, (uint64_t)64 << 20);
-    for (i = 0; i < SPY_DTYPE_COUNT && !d->no_texels; i++)
-        for (columns = 0; columns < 4; columns++)
-            if (i != SPY_DTYPE_BOOL && spy_dtype_size_bytes((spy_dtype)i) <= 4 && columns != 2)
-                limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
+    if (!d->no_texels) spyi_offline_texels(limits);
     profile->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
     profile->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
@@ -18935,7 +18927,7 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
 // One function logs work of all kinds.
 #define SPYI_NULL_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f
 
-static const spyi_image_functions spyi_null_images = { spyi_null_image_support,
+static const spyi_image_functions spyi_null_images = { spyi_offline_image_support,
                                                        spyi_null_create_image,
                                                        spyi_null_destroy_image,
                                                        spyi_null_create_view,
@@ -46904,9 +46896,9 @@ SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
 typedef struct spyi_batch {
     uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
         // rows of outputs, which in a backward call are the gradients of outputs
-    int32_t inputs_gradient;        // the number of the leaf of the inputs' gradients; -1 if there is none
-    bool one_gradient;              // the gradients of outputs are one row in the kernel's block
-    bool wgmma;                     // the engine is wgmma; otherwise mma.sync
+    int32_t inputs_gradient; // the leaf that the gradients of the inputs are added to; -1: none is asked for
+    bool one_gradient;       // the gradients of outputs are one row in the kernel's block
+    bool wgmma;              // the engine is wgmma; otherwise mma.sync
     uint32_t threads, shared_bytes; // threads and shared memory of a group
     uint32_t rows;                  // the rows that a group takes at a time
     uint32_t resident;              // groups that one multiprocessor runs at the same time
@@ -49793,7 +49785,8 @@ static void spyi_batch_options(const spyi_mlp *m, bool half_inputs, spyi_batch *
         (uint32_t)m->activation | flags << 6 | (batch->wgmma ? 1u << 11 : 0u) | batch->threads / 32 << 12;
 }
 
-// Fills the members of *batch for the engine's training kernel, by its options so far; or appends why there is none for the network.
+// Fills the members of *batch that describe the engine's backward kernel, and returns true. If the engine has no
+// backward kernel for the network, appends the reason to `why` and returns false.
 static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_bytes, spyi_batch *batch,
                               spyi_text *why) {
     uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth, bias = m->bias,
@@ -56854,6 +56847,9 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
 // Computes the binding offsets of temporaries, once these have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
+// Returns the number of groups of the batch engine's first dispatch of a call with `count` rows: one for each tile,
+// but no more than run at the same time.
+SPYI_FN uint32_t spyi_batch_groups(const spyi_batch *batch, const spyi_limits *limits, int64_t count);
 // groups.c: fills launch->groups. `group` has the sizes of a call group in elements, and is read if
 // key.grouped is set.
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
@@ -57187,8 +57183,7 @@ struct spy_prepared {
     spy_function *function;
     spyi_plan *plan; // one reference; NULL while compiling or after a failure
     bool running;    // the thread has been started and not yet joined
-    bool
-        queued; // the call waits until a thread can compile it after a reload, or for a thread that makes the same plan
+    bool queued;     // the call waits for a free thread after a reload, or for one that makes the same plan
     spyi_thread thread;
     spyi_outside outside; // the device's record of the thread's work
     spyi_atomic finished; // set to 1 by the thread at its end
@@ -58399,6 +58394,12 @@ SPYI_FN uint32_t spyi_launch_steps(const spyi_launch *launch, uint32_t dim) {
     return (size + key->tile - 1) / key->tile;
 }
 
+SPYI_FN uint32_t spyi_batch_groups(const spyi_batch *batch, const spyi_limits *limits, int64_t count) {
+    int64_t at_once = (int64_t)limits->info.multiprocessor_count * batch->resident,
+            tiles = (count + batch->rows - 1) / batch->rows;
+    return (uint32_t)(tiles < at_once ? tiles : at_once);
+}
+
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
                                       const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
                                       spyi_text *error) {
@@ -58408,10 +58409,8 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
         spyi_batch batch;
         spyi_batch_of(b, limits, &batch, &why);
         spyi_text_free(&why);
-        int64_t at_once = (int64_t)limits->info.multiprocessor_count * batch.resident,
-                tiles = (launch->count + batch.rows - 1) / batch.rows;
-        launch->groups[0] = (uint32_t)(tiles < at_once ? tiles : at_once);
-        if (launch->key.finishes) launch->groups[0] = (batch.sums + 31) / 32;
+        launch->groups[0] =
+            launch->key.finishes ? (batch.sums + 31) / 32 : spyi_batch_groups(&batch, limits, launch->count);
         launch->groups[1] = launch->groups[2] = 1;
         launch->key.folded = 0;
         return SPY_OK;
@@ -58592,9 +58591,7 @@ static void spyi_launch_batch(const spyi_bound *b, const spyi_limits *limits, sp
     spyi_batch batch;
     launch->key.batch = SPYI_BATCH_ENGINE;
     if (b->mode && spyi_batch_of(b, limits, &batch, &why)) {
-        int64_t at_once = (int64_t)limits->info.multiprocessor_count * batch.resident,
-                tiles = (launch->count + batch.rows - 1) / batch.rows;
-        launch->team_parts = (uint32_t)(tiles < at_once ? tiles : at_once);
+        launch->team_parts = spyi_batch_groups(&batch, limits, launch->count);
         launch->leaves_sums = true;
         launch->sums_bytes = (uint64_t)launch->team_parts * batch.sums_bytes;
         launch->leaves[batch.network].sums_offset = 0;

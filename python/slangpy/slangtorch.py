@@ -276,7 +276,7 @@ class TorchKernel:
 
     @staticmethod
     def _without_gradients(values):
-        """Returns the arguments of a launch with tensors that take no part in torch's graph, and share the memory of those that do."""
+        """Returns the arguments of a launch with detached tensors in place of those that require gradients. They share memory."""
         def plain(value):
             if getattr(value, "requires_grad", False) is True and hasattr(value, "detach"):
                 return value.detach()

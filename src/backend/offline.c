@@ -12,6 +12,13 @@ typedef struct spyi_offline_gpu {
 
 // >>the device
 
+SPYI_FN void spyi_offline_texels(spyi_limits *limits) {
+    for (uint32_t i = 0; i < SPY_DTYPE_COUNT; i++)
+        for (uint32_t columns = 0; columns < 4; columns++)
+            if (i != SPY_DTYPE_BOOL && spy_dtype_size_bytes((spy_dtype)i) <= 4 && columns != 2)
+                limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
+}
+
 // These limits decide the texts of kernels, so packs that were made with others have other kernels.
 static void spyi_offline_limits(spyi_limits *limits, const spy_device_desc *desc) {
     spy_device_info *info = &limits->info;
@@ -30,10 +37,7 @@ static void spyi_offline_limits(spyi_limits *limits, const spy_device_desc *desc
     limits->texel_alignment = 64;
     limits->max_texels = (uint64_t)64 << 20;
     limits->fill_alignment = 4;
-    for (uint32_t i = 0; i < SPY_DTYPE_COUNT; i++)
-        for (uint32_t columns = 0; columns < 4; columns++)
-            if (i != SPY_DTYPE_BOOL && spy_dtype_size_bytes((spy_dtype)i) <= 4 && columns != 2)
-                limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
+    spyi_offline_texels(limits);
     info->backend = "null";
     memcpy(info->name, "null device", sizeof "null device");
     memcpy(info->driver, "none", sizeof "none");
@@ -140,7 +144,7 @@ static void spyi_offline_destroy_kernel(spyi_gpu *gpu, spyi_kernel *kernel) {
 
 // >>images: handles without texels
 
-static uint32_t spyi_offline_image_support(spyi_gpu *gpu, uint32_t format) {
+SPYI_FN uint32_t spyi_offline_image_support(spyi_gpu *gpu, uint32_t format) {
     const spy_format_info *f = spyi_format(format);
     uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED | SPYI_BLITS;
     (void)gpu;

@@ -11,4 +11,9 @@
 // that packs promise for the target of desc->backend; of the rest of the desc only adapter_type is read.
 SPYI_FN const spy_backend *spyi_offline_backend(void);
 
+// What a device without a GPU has of texels, for the null backend, too. spyi_offline_texels() sets limits->texels;
+// the other is spyi_image_functions.support.
+SPYI_FN void spyi_offline_texels(spyi_limits *limits);
+SPYI_FN uint32_t spyi_offline_image_support(spyi_gpu *gpu, uint32_t format);
+
 #endif // SPYI_BACKEND_OFFLINE_H

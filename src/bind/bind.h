@@ -73,9 +73,9 @@ SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
 typedef struct spyi_batch {
     uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
         // rows of outputs, which in a backward call are the gradients of outputs
-    int32_t inputs_gradient;        // the number of the leaf of the inputs' gradients; -1 if there is none
-    bool one_gradient;              // the gradients of outputs are one row in the kernel's block
-    bool wgmma;                     // the engine is wgmma; otherwise mma.sync
+    int32_t inputs_gradient; // the leaf that the gradients of the inputs are added to; -1: none is asked for
+    bool one_gradient;       // the gradients of outputs are one row in the kernel's block
+    bool wgmma;              // the engine is wgmma; otherwise mma.sync
     uint32_t threads, shared_bytes; // threads and shared memory of a group
     uint32_t rows;                  // the rows that a group takes at a time
     uint32_t resident;              // groups that one multiprocessor runs at the same time

@@ -177,7 +177,8 @@ static void spyi_batch_options(const spyi_mlp *m, bool half_inputs, spyi_batch *
         (uint32_t)m->activation | flags << 6 | (batch->wgmma ? 1u << 11 : 0u) | batch->threads / 32 << 12;
 }
 
-// Fills the members of *batch for the engine's training kernel, by its options so far; or appends why there is none for the network.
+// Fills the members of *batch that describe the engine's backward kernel, and returns true. If the engine has no
+// backward kernel for the network, appends the reason to `why` and returns false.
 static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_bytes, spyi_batch *batch,
                               spyi_text *why) {
     uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth, bias = m->bias,

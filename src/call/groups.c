@@ -71,6 +71,12 @@ SPYI_FN uint32_t spyi_launch_steps(const spyi_launch *launch, uint32_t dim) {
     return (size + key->tile - 1) / key->tile;
 }
 
+SPYI_FN uint32_t spyi_batch_groups(const spyi_batch *batch, const spyi_limits *limits, int64_t count) {
+    int64_t at_once = (int64_t)limits->info.multiprocessor_count * batch->resident,
+            tiles = (count + batch->rows - 1) / batch->rows;
+    return (uint32_t)(tiles < at_once ? tiles : at_once);
+}
+
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,
                                       const spyi_limits *limits, const uint32_t *group, spyi_launch *launch,
                                       spyi_text *error) {
@@ -80,10 +86,8 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
         spyi_batch batch;
         spyi_batch_of(b, limits, &batch, &why);
         spyi_text_free(&why);
-        int64_t at_once = (int64_t)limits->info.multiprocessor_count * batch.resident,
-                tiles = (launch->count + batch.rows - 1) / batch.rows;
-        launch->groups[0] = (uint32_t)(tiles < at_once ? tiles : at_once);
-        if (launch->key.finishes) launch->groups[0] = (batch.sums + 31) / 32;
+        launch->groups[0] =
+            launch->key.finishes ? (batch.sums + 31) / 32 : spyi_batch_groups(&batch, limits, launch->count);
         launch->groups[1] = launch->groups[2] = 1;
         launch->key.folded = 0;
         return SPY_OK;

@@ -142,9 +142,7 @@ static void spyi_launch_batch(const spyi_bound *b, const spyi_limits *limits, sp
     spyi_batch batch;
     launch->key.batch = SPYI_BATCH_ENGINE;
     if (b->mode && spyi_batch_of(b, limits, &batch, &why)) {
-        int64_t at_once = (int64_t)limits->info.multiprocessor_count * batch.resident,
-                tiles = (launch->count + batch.rows - 1) / batch.rows;
-        launch->team_parts = (uint32_t)(tiles < at_once ? tiles : at_once);
+        launch->team_parts = spyi_batch_groups(&batch, limits, launch->count);
         launch->leaves_sums = true;
         launch->sums_bytes = (uint64_t)launch->team_parts * batch.sums_bytes;
         launch->leaves[batch.network].sums_offset = 0;

@@ -61,6 +61,9 @@ SPYI_FN void spyi_choose_access(const spyi_bound *b, const spyi_values *values, 
 // Computes the binding offsets of temporaries, once these have memory.
 SPYI_FN spy_status spyi_launch_place(spyi_plan *plan, spyi_text *error);
 
+// Returns the number of groups of the batch engine's first dispatch of a call with `count` rows: one for each tile,
+// but no more than run at the same time.
+SPYI_FN uint32_t spyi_batch_groups(const spyi_batch *batch, const spyi_limits *limits, int64_t count);
 // groups.c: fills launch->groups. `group` has the sizes of a call group in elements, and is read if
 // key.grouped is set.
 SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *values,

@@ -9,8 +9,7 @@ struct spy_prepared {
     spy_function *function;
     spyi_plan *plan; // one reference; NULL while compiling or after a failure
     bool running;    // the thread has been started and not yet joined
-    bool
-        queued; // the call waits until a thread can compile it after a reload, or for a thread that makes the same plan
+    bool queued;     // the call waits for a free thread after a reload, or for one that makes the same plan
     spyi_thread thread;
     spyi_outside outside; // the device's record of the thread's work
     spyi_atomic finished; // set to 1 by the thread at its end

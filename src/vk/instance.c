@@ -180,7 +180,8 @@ static spy_status spyi_vk_make_instance(spyi_vk_instance *instance, bool enable_
     return SPY_OK;
 }
 
-// The members of spyi_vk_instance that every instance has, and those that are NULL without VK_EXT_debug_utils.
+// Two tables of the functions that an instance loads into spyi_vk_instance. The functions of the first must be there;
+// those of the second are NULL without VK_EXT_debug_utils.
 #define SPYI_VK_ENTRY(name) { "vk" #name, offsetof(spyi_vk_instance, name) },
 static const spyi_vk_function spyi_vk_instance_functions[] = { SPYI_VK_INSTANCE_FUNCTIONS(SPYI_VK_ENTRY) };
 #undef SPYI_VK_ENTRY

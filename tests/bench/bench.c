@@ -8,8 +8,8 @@
 //
 // Kernels are timed on the GPU by spy_time_call, calls by the wall clock; everything is warmed up and repeated, and the
 // median counts. Inputs are random, outputs are poisoned before and compared after. Quick sizes are the default on a CPU
-// device. --only runs the works whose name contains TEXT, or those that TEXT names if
-// it begins with a '=' (=scalar,call_wait); --side is the side of the large squares (8192, quick: 1024); --dump writes the generated kernels.
+// device. --only TEXT runs the works whose name contains TEXT. --only =scalar,call_wait runs the works of these
+// names; --side is the side of the large squares (8192, quick: 1024); --dump writes the generated kernels.
 #define _GNU_SOURCE
 #include "slangpy_vk.h"
 #include "slangpy_cuda.h"

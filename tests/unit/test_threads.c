@@ -465,7 +465,7 @@ static void gate_set(gate *g, bool shut) {
     pthread_mutex_unlock(&g->lock);
 }
 
-static void gate_wait_for(gate *g, int threads) { // until so many threads stand before it
+static void gate_wait_for(gate *g, int threads) { // waits until `threads` threads stand before the gate
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 25;

@@ -40,18 +40,6 @@ static uint64_t spyi_null_level_bytes(const spyi_image_desc *d, uint32_t level) 
 
 // >>the table
 
-SPYI_FN uint32_t spyi_null_image_support(spyi_gpu *gpu, uint32_t format) {
-    const spy_format_info *f = spyi_format(format);
-    uint32_t usage = SPY_TEXTURE_USAGE_SAMPLED | SPY_TEXTURE_USAGE_COPIED | SPYI_BLITS;
-    (void)gpu;
-    if (!f || (f->is_compressed && f->block_width == 6)) return 0; // no texture has this format
-    if (f->has_depth) return usage | SPY_TEXTURE_USAGE_DEPTH_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
-    if (f->is_compressed) return usage | SPY_TEXTURE_USAGE_FILTERED;
-    usage |= SPY_TEXTURE_USAGE_COLOR_TARGET | SPY_TEXTURE_USAGE_MULTISAMPLED;
-    if (!f->is_srgb && f->channels != 3) usage |= SPY_TEXTURE_USAGE_STORED;
-    return f->is_integer ? usage : usage | SPY_TEXTURE_USAGE_FILTERED | SPY_TEXTURE_USAGE_BLENDED;
-}
-
 SPYI_FN spy_status spyi_null_create_image(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label,
                                           spyi_image *image, spyi_text *error) {
     spyi_null_gpu *n = spyi_null_cast(gpu);

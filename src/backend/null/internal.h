@@ -5,6 +5,7 @@
 #define SPYI_BACKEND_NULL_INTERNAL_H
 
 #include "backend/null/null.h"
+#include "backend/offline.h"
 #include "backend/target.h"
 
 typedef struct spyi_null_chunk {
@@ -68,7 +69,6 @@ static inline spyi_null_gpu *spyi_null_cast(spyi_gpu *gpu) {
 }
 
 // >>images.c
-SPYI_FN uint32_t spyi_null_image_support(spyi_gpu *gpu, uint32_t format);
 SPYI_FN spy_status spyi_null_create_image(spyi_gpu *gpu, const spyi_image_desc *desc, const char *label,
                                           spyi_image *image, spyi_text *error);
 SPYI_FN void spyi_null_destroy_image(spyi_gpu *gpu, spyi_image *image);

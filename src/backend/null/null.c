@@ -16,7 +16,6 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
                                   SPY_FEATURE_COOPERATIVE_MATRIX | SPY_FEATURE_COOPERATIVE_MATRIX_CONVERSIONS;
     spy_device_info *info = &limits->info;
     spyi_profile *profile = &limits->profile;
-    uint32_t i, columns;
     memset(limits, 0, sizeof *limits);
     profile->target = d->target;
     profile->max_block_bytes = spyi_null_u32(d->max_block_bytes, 128);
@@ -25,10 +24,7 @@ static void spyi_null_limits(spyi_limits *limits, const spyi_null_desc *d) {
     limits->max_binding_bytes = spyi_null_u64(d->max_binding_bytes, (uint64_t)1 << 30);
     limits->texel_alignment = spyi_null_u32(d->texel_alignment, 64);
     limits->max_texels = spyi_null_u64(d->max_texels, (uint64_t)64 << 20);
-    for (i = 0; i < SPY_DTYPE_COUNT && !d->no_texels; i++)
-        for (columns = 0; columns < 4; columns++)
-            if (i != SPY_DTYPE_BOOL && spy_dtype_size_bytes((spy_dtype)i) <= 4 && columns != 2)
-                limits->texels[i][columns] = SPYI_TEXEL_READS | SPYI_TEXEL_WRITES;
+    if (!d->no_texels) spyi_offline_texels(limits);
     profile->max_uniforms = spyi_null_u32(d->max_uniforms, 12);
     profile->max_uniform_bytes = spyi_null_u32(d->max_uniform_bytes, 65536);
     limits->fill_alignment = spyi_null_u32(d->fill_alignment, 4);
@@ -129,7 +125,7 @@ static void spyi_null_destroy(spyi_gpu *gpu) {
 // One function logs work of all kinds.
 #define SPYI_NULL_RECORDS(f) f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f, f
 
-static const spyi_image_functions spyi_null_images = { spyi_null_image_support,
+static const spyi_image_functions spyi_null_images = { spyi_offline_image_support,
                                                        spyi_null_create_image,
                                                        spyi_null_destroy_image,
                                                        spyi_null_create_view,
