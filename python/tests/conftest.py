@@ -48,6 +48,10 @@ ABOUT_VULKAN = ("test_device.py", "test_cuda_context.py::test_bad_existing_handl
                     "native_handles_are_those_of_vulkan", "samplers_compare_and_gather", "samples_of_multisampled_textures_are_read_and_averaged",
                     "stores_convert_to_the_format", "subresource_layouts_say_how_texels_lie", "writable_textures_go_whole")),
                 "test_slangpy_textures.py::test_samplers_are_made_from_keywords_descs_and_dicts",
+                "test_slangpy_stranger_host.py::test_a_texture_of_fewer_channels_is_read_as_one_of_four",  # alpha is 0 there, too
+                # bytes of structs, which have other layouts on CUDA
+                "test_slangpy_pages.py::test_buffers", "test_slangpy_slang.py::test_a_struct_needs_only_atomic_add_to_a_byte_address_buffer",
+                "test_mlp_batch.py::test_cooperative_compiled", "test_mlp_batch.py::test_cooperative_absent",  # they record Vulkan's kernels
                 "test_slangpy_facts_d.py::test_lists_of_structs_that_point_to_each_other",  # Slang cannot compile these kernels for CUDA
                 # other backends refuse these things, or copy where CUDA does not
                 "test_words.py::test_words[CUDA kernel]", "test_words.py::test_words[view]", "test_tensor.py::test_dlpack_is_a_copy",

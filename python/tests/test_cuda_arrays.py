@@ -193,6 +193,24 @@ def arrays(fake):  # noqa: F811
     return lambda script: fake(ARRAYS + script)
 
 
+def test_numbers_of_padded_elements_are_copied_in(fake):
+    """copy_from_numpy() of an array of the elements' own numbers fills the tensor where an element takes more room on the device than its
+    numbers, as a half3 on CUDA (8 bytes for 6); other arrays are copied byte by byte. (Feature T2.)"""
+    fake("""
+d = spy.create_device(spy.DeviceType.cuda)
+module = spy.Module.load_from_source(d, "padded", "half3 same(half3 a) { return a; } half2x3 same(half2x3 a) { return a; }")
+for name, shape in (("half3", (3,)), ("half2x3", (2, 3)), ("half4", (4,))):
+    t = spy.Tensor.zeros(d, (2, 5), module[name])
+    values = np.random.default_rng(3).random((2, 5, *shape)).astype(np.float16)
+    t.copy_from_numpy(values)
+    assert np.array_equal(t.to_numpy(), values), name
+t = spy.Tensor.zeros(d, (2,), module.half3)
+t.copy_from_numpy(np.arange(1, 9, dtype=np.float16))  # bytes of two padded elements
+assert t.to_numpy().tolist() == [[1, 2, 3], [5, 6, 7]], t.to_numpy()
+raises(spy.Error, "copy_from_numpy: Shape mismatch: expected at most 16 bytes, got 18", t.copy_from_numpy, np.zeros(9, np.float16))
+""")
+
+
 def test_in_without_copy(arrays):
     """A kernel gets the addresses of the arrays themselves, whichever protocol offers them; also for fields, by name and in `_result`.
     (Features T1, F6.)"""

@@ -222,8 +222,9 @@ def check(made, right, ways=None):
 
 @pytest.fixture(scope="module")
 def shared(fake):  # noqa: F811
-    if spy.Device.enumerate_adapters(spy.DeviceType.vulkan) == []:
-        pytest.skip("no Vulkan device")
+    adapters = spy.Device.enumerate_adapters(spy.DeviceType.vulkan)
+    if not adapters or not adapters[0].name.startswith("llvmpipe"):
+        pytest.skip("no lavapipe, whose memory the driver without a GPU can map")
     return lambda script: fake(TORCH + script)
 
 

@@ -130,7 +130,8 @@ def progress_during(action, least):
     after = turns[0]
     stop.set()
     thread.join()
-    assert took > least, "too quick to tell: %g s" % took
+    if took <= least:
+        pytest.skip("too quick to tell: {:g} s".format(took))
     return after - before
 
 
@@ -411,6 +412,8 @@ def test_interrupt_pipeline_exit():
 
 def test_interrupt_result():
     """Ctrl-C ends the wait for a call's result, which takes long because lavapipe compiles a kernel when the GPU reaches it."""
+    if not all(a.name.startswith("llvmpipe") for a in spy.Device.enumerate_adapters(spy.DeviceType.vulkan)):
+        pytest.skip("a GPU has the result before Ctrl-C comes")
     code, out, err, took = interrupted("""
         import os, time
         os.environ["MESA_SHADER_CACHE_DISABLE"] = "true"

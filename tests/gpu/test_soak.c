@@ -4,9 +4,11 @@
 #include "chance.h"
 
 // Host memory that may stay when a device has gone, of the driver's, the compiler's or the C library's. With its shader cache
-// warm lavapipe leaves 64 bytes; with a cold one LLVM compiles, and keeps 35,000 to 77,400 for the process. CUDA 13 on an H200 keeps 260,000 at the first of these tests and 3,000 when the
-// same test runs again; 173,000 after the first 500 kernels.
-enum { RELEASE_BYTES = 96 << 10, RELEASE_BYTES_CUDA = 384 << 10 };
+// warm lavapipe leaves 64 bytes; with a cold one LLVM compiles, and keeps 35,000 to 77,400 for the process. On an H100 CUDA 13 keeps 260,000
+// at the first of these tests and 3,000 when the same test runs again, 173,000 after the first 500 kernels; NVIDIA's Vulkan keeps
+// 19,000 after 10,000 calls and 152,000 after 500 kernels.
+enum { RELEASE_BYTES = 96 << 10, RELEASE_BYTES_OF_A_GPU = 384 << 10 };
+static bool on_a_gpu;
 
 spy_device *gpu_device;
 
@@ -35,7 +37,7 @@ static void judge_release(size_t before) {
     size_t after = memory_live();
     if (after == 0) return; // not known here
     print_message("after release: %lld bytes more than before\n", (long long)after - (long long)before);
-    assert_true(after <= before + (size_t)(gpu_is_cuda() ? RELEASE_BYTES_CUDA : RELEASE_BYTES));
+    assert_true(after <= before + (size_t)(on_a_gpu ? RELEASE_BYTES_OF_A_GPU : RELEASE_BYTES));
 }
 
 enum { DATA_COUNT = 1 << 16 };
@@ -219,6 +221,7 @@ static bool use_device(size_t i) {
     spy_device_desc d = gpu_desc();
     spy_device *device = gpu_open(&d);
     if (!device) return false;
+    on_a_gpu = strstr(spy_get_device_info(device).name, "llvmpipe") == NULL;
     spy_module *m = gpu_module(device, "soak", source);
     assert_non_null(m);
     float r = 0;

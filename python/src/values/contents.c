@@ -159,8 +159,9 @@ static bool spyp_lies_packed(PyObject *object) {
 }
 
 // Copies an array's bytes to the start of a contiguous tensor's memory, whatever its numbers are. Returns 1, or 0 if
-// the object is no such array (structured arrays and truth values are converted), or -1
-// with an exception set. Call it inside the device.
+// the object is no such array: structured arrays, and whole arrays of the elements' own numbers where these take more
+// room on the device (a bool on Vulkan, a half3 on CUDA), are converted. Returns -1 with an exception set.
+// Call it inside the device.
 static int spyp_tensor_write_bytes(spyp_tensor *t, spyp_arena *arena, PyObject *object, const char *what) {
     spy_tensor_info info = spy_get_tensor_info(t->tensor);
     spyp_host_array array;
@@ -171,15 +172,16 @@ static int spyp_tensor_write_bytes(spyp_tensor *t, spyp_arena *arena, PyObject *
     const spy_type_info *type = spyp_element_info(t, &info);
     if (PyErr_Occurred()) return -1;
     spy_dtype scalar = type ? spyp_scalar_of(type, &each) : info.dtype;
-    bool truth = scalar == SPY_DTYPE_BOOL && array.dtype == SPY_DTYPE_BOOL && array.size_bytes == info.host_size_bytes;
+    size_t room = info.element_size_bytes * (size_t)info.element_count;
+    bool padded = scalar && array.dtype == scalar && array.size_bytes == info.host_size_bytes && array.size_bytes != room &&
+                  !(type && type->kind == SPY_TYPE_KIND_STRUCT);
     if (!info.is_contiguous || !spyp_lies_packed(object)) {
         PyErr_Format(spyp.value_error,
                      "%s: copies bytes, so %s must be contiguous; tensor.from_numpy(data) copies numbers from and to any strides", what,
                      info.is_contiguous ? "the array" : "the tensor");
         return -1;
     }
-    if (truth) return 0;
-    size_t room = info.element_size_bytes * (size_t)info.element_count;
+    if (padded) return 0;
     if (array.size_bytes > room) {
         PyErr_Format(spyp.value_error, "%s: Shape mismatch: expected at most %zu bytes, got %zu", what, room, array.size_bytes);
         return -1;
