@@ -755,8 +755,8 @@ typedef struct spyi_vk_pass {
     int32_t scissor[4];
     float blend_color[4];
     uint32_t stencil_reference;
-    spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES], indices; // `buffers` are those of the last draw that had
-                                                             // any
+    spyi_draw_buffer buffers[SPYI_MOST_ATTRIBUTES]; // vertex buffers, of the last draw that had some
+    spyi_draw_buffer indices;
     uint32_t buffer_count;
     bool short_indices;
     spyi_binding bindings[SPYI_VK_MAX_BINDINGS]; // the bindings that were pushed for `bound`

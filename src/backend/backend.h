@@ -243,7 +243,7 @@ struct spyi_backend {
                                spyi_text *error);
     // Launches a finished graph, which counts as one piece of work.
     spy_status (*graph_launch)(spyi_gpu *gpu, spyi_graph *graph, spyi_text *error);
-    void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // work that has been launched continues
+    void (*graph_destroy)(spyi_gpu *gpu, spyi_graph *graph); // launches under way still end
     // Returns true when a graph would launch a few repeated dispatches faster now.
     bool (*graph_pays)(const spyi_gpu *gpu);
     // Sets `recording` and `captured`. NULL in backends that never set `watched`.
