@@ -157,7 +157,7 @@ $B/unit-split/%: $B/tests/unit/%.o $(unit_helpers) $(library)
 	$(CC) $(flags_$(config)) $(link_flags) $^ -o $@ -lcmocka $(LIBS)
 
 # A CUDA driver without a GPU, which a test opens.
-$B/fake_cuda.so: $(addprefix tests/unit/fake_cuda/,driver.c array.c graph.c play.c driver.h fake_cuda.h play.h) src/cuda/blit.cuh
+$B/fake_cuda.so: $(addprefix tests/unit/fake_cuda/,driver.c array.c graph.c play.c driver.h fake_cuda.h play.h) tests/common/lanes.h src/cuda/blit.cuh
 	@mkdir -p $(@D)
 	$(CC) $(STD) -O1 -g -fPIC -shared -fvisibility=hidden -Wl,-soname,libcuda.so.1 $(filter %.c,$^) -o $@ -lm -ldl
 

@@ -32,7 +32,7 @@ def build(name):
     else:
         open(path + ".inc", "w").write(text)
         words = ["-DSPY_KERNEL=spyi_kernel(*(SpyiBlock_0 *)arguments[0])", os.path.join(%r, "warp.cpp")]
-    subprocess.run(["g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", '-DTEXT="%%s.inc"' %% path] + words + ["-o", path + ".so"], check=True)
+    subprocess.run(["g++", "-std=c++17", "-O1", "-march=native", "-ffp-contract=off", "-w", "-shared", "-fPIC", '-DTEXT="%%s.inc"' %% path] + words + ["-o", path + ".so"], check=True)
     return ctypes.CDLL(path + ".so").emulate, engine and layout(open(path + ".slang").read())
 
 def layout(kernel):  # the threads of an engine's kernel, and where in its block the fields are: pointers, numbers, weights and rows

@@ -9,8 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ucontext.h>
 #include <vector>
+
+#include "../common/lanes.h"
 
 #define SPY_MLP_EMULATED
 #define MLP_WGMMA 1
@@ -46,9 +47,9 @@ static inline float __uint_as_float(unsigned u) {
 
 enum { STACK = 64 << 10, SHARED = 232448, BASE = 1024 };
 static int threads, running, block, blocks;
-static std::vector<ucontext_t> contexts;
+static std::vector<lane_context> lanes;
 static std::vector<char> stacks;
-static ucontext_t outside;
+static lane_context outside;
 static std::vector<char> finished;
 static unsigned char shared[BASE + SHARED];
 static uint32_t shared_size;
@@ -66,10 +67,10 @@ static void next() {
         if (finished[(size_t)to]) continue;
         if (to == from) return;
         running = to;
-        swapcontext(&contexts[(size_t)from], &contexts[(size_t)to]);
+        lane_switch(&lanes[(size_t)from], &lanes[(size_t)to]);
         return;
     }
-    setcontext(&outside);
+    lane_switch(&lanes[(size_t)from], &outside);
 }
 static void meet(Group &g, int size) {
     uint64_t generation = g.generation;
@@ -308,24 +309,15 @@ extern "C" void emulate(int groups, int group_threads, uint32_t shared_bytes, co
     memcpy(numbers, n, sizeof numbers);
     memcpy(integers, i, sizeof integers);
     blocks = groups, threads = group_threads, shared_size = shared_bytes;
-    contexts.resize((size_t)threads);
+    lanes.resize((size_t)threads);
     stacks.resize((size_t)threads * STACK);
     for (block = 0; block < blocks; block++) {
         memset(shared, 0xff, sizeof shared); // NaN, where nothing was written
         finished.assign((size_t)threads, 0);
         for (int t = 0; t < threads; t++) {
-            getcontext(&contexts[(size_t)t]);
-            contexts[(size_t)t].uc_stack.ss_sp = &stacks[(size_t)t * STACK];
-            contexts[(size_t)t].uc_stack.ss_size = STACK;
-            contexts[(size_t)t].uc_link = NULL;
-            makecontext(&contexts[(size_t)t], begin, 0);
+            lane_make(&lanes[(size_t)t], begin, &stacks[(size_t)t * STACK], STACK);
         }
         running = 0;
-        volatile bool back = false;
-        getcontext(&outside);
-        if (!back) {
-            back = true;
-            setcontext(&contexts[0]);
-        }
+        lane_switch(&outside, &lanes[0]);
     }
 }

@@ -30,7 +30,7 @@ def build(folder, shape, options, *defines):
         with open(os.path.join(folder, "text.cuh"), "w") as file:
             file.write(text[start:text.index(')");', start)])
         path = os.path.join(folder, "kernel_%d.so" % len(libraries))
-        subprocess.run(["g++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-DSHAPE=%d" % shape, "-DOPTIONS=%d" % options,
+        subprocess.run(["g++", "-std=c++17", "-O1", "-march=native", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-DSHAPE=%d" % shape, "-DOPTIONS=%d" % options,
                         '-DTEXT="%s"' % os.path.join(folder, "text.cuh"), *defines, os.path.join(TOP, "tests/mlp/emulate.cpp"), "-o", path], check=True)
         libraries[key] = ctypes.CDLL(path).emulate
     return libraries[key]

@@ -6,8 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ucontext.h>
 #include <vector>
+
+#include "../common/lanes.h"
 
 #define SPY_MLP_EMULATED
 #define __device__
@@ -40,7 +41,7 @@ static int F32_sign(float v) { return (v > 0) - (v < 0); }
 enum { STACK = 512 << 10, LANES = 32 };
 static int running, finished_count;
 static bool finished[LANES];
-static ucontext_t contexts[LANES], outside;
+static lane_context lanes[LANES], outside;
 static std::vector<char> stacks(LANES *(size_t)STACK);
 static uint3 blockIdx, blockDim, threadIdx;
 static unsigned active;                 // lanes that have not returned early
@@ -52,10 +53,10 @@ static void next() {
         if (to == from) return;
         running = to;
         threadIdx.x = threadIdx.x / 32 * 32 + (unsigned)to;
-        swapcontext(&contexts[from], &contexts[to]);
+        lane_switch(&lanes[from], &lanes[to]);
         return;
     }
-    setcontext(&outside);
+    lane_switch(&lanes[from], &outside);
 }
 static int arrived;
 static uint64_t generation;
@@ -194,19 +195,10 @@ extern "C" void emulate(int threads, void *const *p) {
         finished_count = 0, arrived = 0;
         for (int t = 0; t < LANES; t++) {
             finished[t] = false;
-            getcontext(&contexts[t]);
-            contexts[t].uc_stack.ss_sp = &stacks[(size_t)t * STACK];
-            contexts[t].uc_stack.ss_size = STACK;
-            contexts[t].uc_link = NULL;
-            makecontext(&contexts[t], begin, 0);
+            lane_make(&lanes[t], begin, &stacks[(size_t)t * STACK], STACK);
         }
         running = 0;
         threadIdx = { (unsigned)warp * LANES, 0, 0 };
-        volatile bool back = false;
-        getcontext(&outside);
-        if (!back) {
-            back = true;
-            setcontext(&contexts[0]);
-        }
+        lane_switch(&outside, &lanes[0]);
     }
 }

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
+
+#include "../../common/lanes.h"
 
 // >>textures
 
@@ -187,7 +188,7 @@ static unsigned width(unsigned long long object) {
 enum { MOST_THREADS = 1024, STACK = 256 << 10, WARP = 32 };
 typedef enum place { RUNS, AT_WARP, AT_BLOCK, DONE } place;
 
-static ucontext_t outside, contexts[MOST_THREADS];
+static lane_context outside, lanes[MOST_THREADS];
 static char *stacks;
 static place places[MOST_THREADS];
 static unsigned turns[MOST_THREADS]; // shuffles that the thread has made
@@ -196,7 +197,7 @@ static unsigned running, count;
 
 static void meet(int block) {
     places[running] = block ? AT_BLOCK : AT_WARP;
-    (void)swapcontext(&contexts[running], &outside);
+    lane_switch(&lanes[running], &outside);
 }
 
 // Two rooms in turn, as a thread cannot be two shuffles ahead of the others of its warp.
@@ -227,7 +228,7 @@ static void *const *played_params;
 static void begin(void) {
     played->thread(played_params);
     places[running] = DONE;
-    (void)swapcontext(&contexts[running], &outside);
+    lane_switch(&lanes[running], &outside);
 }
 
 // Lets the threads of [first, end) that wait at `at` go on, if none of them runs or waits elsewhere. Returns whether some do.
@@ -246,10 +247,7 @@ static void run_block(const unsigned block[3]) {
     for (unsigned i = 0; i < count; i++) {
         places[i] = RUNS;
         turns[i] = 0;
-        (void)getcontext(&contexts[i]);
-        contexts[i].uc_stack.ss_sp = stacks + (size_t)i * STACK;
-        contexts[i].uc_stack.ss_size = STACK;
-        makecontext(&contexts[i], begin, 0);
+        lane_make(&lanes[i], begin, stacks + (size_t)i * STACK, STACK);
     }
     for (;;) {
         for (running = 0; running < count; running++) {
@@ -257,7 +255,7 @@ static void run_block(const unsigned block[3]) {
             played->where[0] = running % block[0];
             played->where[1] = running / block[0] % block[1];
             played->where[2] = running / block[0] / block[1];
-            (void)swapcontext(&outside, &contexts[running]);
+            lane_switch(&outside, &lanes[running]);
         }
         int any = 0, left = 0;
         for (unsigned i = 0; i < count; i++) left |= places[i] != DONE;
