@@ -117,7 +117,7 @@ class Logger:
         self._level = _level_of(level)
         self.name = str(name)
         self._outputs: list[_Output] = [ConsoleLoggerOutput()] if use_default_outputs else []
-        self._seen: set[tuple[LogLevel, str]] = set()
+        self._seen: set[str] = set()
         self._lock = threading.RLock()
 
     @staticmethod
@@ -171,16 +171,16 @@ class Logger:
             self._outputs.clear()
 
     def log(self, level: LogLevel, msg: str, frequency: LogFrequency = LogFrequency.always) -> None:
-        """log(level, msg, frequency=LogFrequency.always): logs a message. With LogFrequency.once, each text is logged only once. A message
+        """log(level, msg, frequency=LogFrequency.always): logs a message. With LogFrequency.once, each text is logged only once, whatever its level. A message
         of LogLevel.none is always passed on; outputs write its bare text."""
         level = _level_of(level)
         if level < self._level and level != LogLevel.none:
             return
         with self._lock:
             if LogFrequency(frequency) == LogFrequency.once:
-                if (level, msg) in self._seen:
+                if msg in self._seen:
                     return
-                self._seen.add((level, msg))
+                self._seen.add(msg)
             outputs = list(self._outputs)
         for output in outputs:
             output.write(level, self.name, msg)

@@ -159,13 +159,13 @@ class ResourceAccess(_IntEnum):
     read = 1
     read_write = 2
     raster_ordered = 3
-    append = 4
-    consume = 5
-    write = 6
-    feedback = 7
     access_append = 4
     access_consume = 5
     access_write = 6
+    feedback = 7
+    append = 4
+    consume = 5
+    write = 6
 
 
 class ParameterCategory(_IntEnum):
