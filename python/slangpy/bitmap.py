@@ -148,7 +148,8 @@ def _taps(source: int, target: int, filter: _Filter, condition: FilterBoundaryCo
     center = (np.arange(target) + 0.5) * scale
     first = np.ceil(center - filter.radius * stretch - 0.5).astype(np.int64)
     index = first[:, None] + np.arange(math.ceil(2 * filter.radius * stretch) + 1)
-    weights = filter._values((center[:, None] - index - 0.5) / stretch)
+    x = (index + 0.5 - center[:, None]) / stretch
+    weights = np.where(np.abs(x) < filter.radius - 1e-9, filter._values(x), 0)  # a pixel on the filter's border does not count
     empty = weights.sum(axis=1) == 0  # the filter is narrower than a pixel and takes the nearest one
     weights[empty] = index[empty] == np.clip(np.floor(center[empty]), 0, source - 1)[:, None]
     weights /= weights.sum(axis=1, keepdims=True)

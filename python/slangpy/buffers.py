@@ -153,7 +153,7 @@ def create_buffer(
     kind = struct_type
     if kind is None and resource_type_layout is not None:
         kind = _element_of(resource_type_layout)
-    if isinstance(format, str):
+    if isinstance(format, str) and format in Format.__members__:
         format = Format[format]
     if not isinstance(format, Format):
         raise TypeError("create_buffer: argument 'format': expected a Format, got {!r}".format(type(format)))
