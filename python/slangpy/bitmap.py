@@ -223,6 +223,15 @@ _Type: TypeAlias = DataStruct.Type
 # Source: the luminance of linear RGB in ITU-R BT.709
 _LUMINANCE = {"R": 0.2126, "G": 0.7152, "B": 0.0722}
 _executor: Any = None
+_pending: set[Future[None]] = set()  # the files that Bitmap.write_async() has not written yet
+
+
+def wait_for_tasks() -> None:
+    """slangpy.thread.wait_for_tasks(): waits until all files of Bitmap.write_async() are written."""
+    from concurrent.futures import wait
+
+    wait(list(_pending))
+
 
 
 class Bitmap(Object):
@@ -617,7 +626,10 @@ class Bitmap(Object):
                 warnings.warn("Bitmap.write_async: {}".format(error), RuntimeWarning, stacklevel=1)
                 raise
 
-        return _executor.submit(work)  # type: ignore[no-any-return]
+        job_done = _executor.submit(work)
+        _pending.add(job_done)
+        job_done.add_done_callback(_pending.discard)
+        return job_done  # type: ignore[no-any-return]
 
     def _snapshot(self, path, format, quality, copy=False):
         """Returns a function that writes the file with the pixels of this moment."""

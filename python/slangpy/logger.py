@@ -161,9 +161,10 @@ class Logger:
             self._outputs = list(other._outputs)
 
     def remove_output(self, output: _Output) -> None:
-        """remove_output(output): removes an output. Raises a ValueError if the logger does not have it."""
+        """remove_output(output): removes an output. Nothing happens if the logger does not have it."""
         with self._lock:
-            self._outputs.remove(output)
+            if output in self._outputs:
+                self._outputs.remove(output)
 
     def remove_all_outputs(self) -> None:
         """remove_all_outputs(): removes all outputs, so that messages go nowhere."""

@@ -360,6 +360,25 @@ def test_members_of_enums_are_true():
     assert spy.DeviceDesc().additional_vulkan_device_extensions == []
 
 
+def test_lists_of_reflection_have_slangpys_classes(device, m):
+    """SlangPy's classes of lists are there for isinstance()."""
+    layout = m.device_module.layout
+    add = layout.find_function_by_name("add")
+    assert isinstance(add.parameters, spy.FunctionReflectionParameterList) and isinstance(add.overloads, spy.FunctionReflectionOverloadList)
+    assert isinstance(layout.find_type_by_name("S").fields, spy.TypeReflectionFieldList) and isinstance(layout.parameters, spy.ProgramLayoutParameterList)
+    assert [kind.name for kind in spy.reflection.ITensorType.Kind] == ["tensor", "itensor", "diff_tensor", "idiff_tensor", "primal_tensor", "atomic"]
+
+
+def test_wait_for_tasks_waits_for_files(tmp_path):
+    """slangpy.thread.wait_for_tasks() waits until write_async() has written its files."""
+    import slangpy.thread
+
+    for i in range(4):
+        spy.Bitmap(np.full((64, 64, 3), i, np.uint8)).write_async(tmp_path / f"{i}.png")
+    slangpy.thread.wait_for_tasks()
+    assert [np.array(spy.Bitmap(tmp_path / f"{i}.png")).max() for i in range(4)] == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("call", [
     lambda device, m: spy.NativeHandle(spy.NativeHandleType.VkDevice, -1),
     lambda device, m: spy.NativeHandle(99, 1),

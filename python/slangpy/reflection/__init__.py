@@ -39,6 +39,9 @@ class DeclKind(_IntEnum):
     constraint = 15
 
 
+List = list  # lists of reflection objects are Python's
+
+
 class FieldList(list):  # type: ignore[type-arg]
     """TypeReflection.fields: a list of the fields in their order. A name as index finds a field, too, and keys(), values(), items() and
     get() work as those of a dict by name."""
