@@ -44587,7 +44587,8 @@ static bool spyi_range_bind(spyi_fitting *fitting, const spyi_value *value, spyi
     leaf->field_align = 4;
     if (leaf->type->kind != SPYI_TYPE_SCALAR || leaf->type->scalar == SPY_DTYPE_BOOL) return false;
     // Its numbers are ints: an overload with an int parameter is better than one with a float.
-    if (spyi_fit_host(spyi_type_scalar(fitting->types, SPY_DTYPE_INT32), leaf->type, false, &fit)) fitting->cost += fit.cost;
+    if (spyi_fit_host(spyi_type_scalar(fitting->types, SPY_DTYPE_INT32), leaf->type, false, &fit))
+        fitting->cost += fit.cost;
     return true;
 }
 
@@ -49609,12 +49610,15 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spy_status status = spyi_bind_best(function, values, false, bound, &misfit, may_spread ? &first : error);
     if (status != SPY_OK && may_spread) {
         status = spyi_bind_best(function, values, true, bound, &misfit, error);
-    } else if (misfit && may_spread) { // an overload that runs over the values is better than one whose sizes they do not have
+    } else if (
+        misfit &&
+        may_spread) { // an overload that runs over the values is better than one whose sizes they do not have
         spyi_bound other;
         memset(&other, 0, sizeof other);
         other.mode = bound->mode;
         spyi_text_clear(&first);
-        if (spyi_bind_best(function, values, true, &other, &spread_misfit, &first) == SPY_OK && !spread_misfit) {
+        if (spyi_bind_best(function, values, true, &other, &spread_misfit, &first) == SPY_OK &&
+            !spread_misfit) {
             spyi_bound_free(bound);
             *bound = other;
         } else {

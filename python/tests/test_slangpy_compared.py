@@ -360,6 +360,17 @@ def test_members_of_enums_are_true():
     assert spy.DeviceDesc().additional_vulkan_device_extensions == []
 
 
+def test_numbers_and_vectors_have_marshalls(m):
+    """get_or_create_type() knows numbers, vectors and matrices, so that a user's Marshall may ask for theirs."""
+    from slangpy.bindings import Marshall, get_or_create_type
+
+    for cls, name in ((float, "float"), (int, "int"), (bool, "bool"), (spy.float3, "vector<float,3>"), (spy.float2x3, "matrix<float,2,3>")):
+        marshall = get_or_create_type(m.layout, cls, cls())
+        assert isinstance(marshall, Marshall) and marshall.slang_type.full_name == name
+    with pytest.raises(ValueError, match="has no entry"):
+        get_or_create_type(m.layout, object, object())
+
+
 def test_lists_of_reflection_have_slangpys_classes(device, m):
     """SlangPy's classes of lists are there for isinstance()."""
     layout = m.device_module.layout

@@ -20,7 +20,8 @@ static bool spyi_range_bind(spyi_fitting *fitting, const spyi_value *value, spyi
     leaf->field_align = 4;
     if (leaf->type->kind != SPYI_TYPE_SCALAR || leaf->type->scalar == SPY_DTYPE_BOOL) return false;
     // Its numbers are ints: an overload with an int parameter is better than one with a float.
-    if (spyi_fit_host(spyi_type_scalar(fitting->types, SPY_DTYPE_INT32), leaf->type, false, &fit)) fitting->cost += fit.cost;
+    if (spyi_fit_host(spyi_type_scalar(fitting->types, SPY_DTYPE_INT32), leaf->type, false, &fit))
+        fitting->cost += fit.cost;
     return true;
 }
 

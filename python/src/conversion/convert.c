@@ -571,7 +571,9 @@ const spyp_converter *spyp_converter_of(PyObject *object) {
     if (PyDict_Check(object)) return &spyp_converter_table[STRUCT];
     if (PyList_Check(object) || PyTuple_Check(object)) return &spyp_converter_table[LIST];
     if (PyBytes_Check(object)) { // bytes may be text, so the user must say which numbers they are
-        PyErr_Format(spyp.type_error, "Unsupported type %R: numpy.frombuffer(value, dtype) says which numbers its bytes are", (PyObject *)Py_TYPE(object));
+        PyErr_Format(spyp.type_error,
+                     "Unsupported type %R: numpy.frombuffer(value, dtype) says which numbers its bytes are",
+                     (PyObject *)Py_TYPE(object));
         return NULL;
     }
     if (spyp_is_array(object)) return &spyp_converter_table[ARRAY];

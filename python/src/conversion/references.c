@@ -61,8 +61,16 @@ static PyObject *spyp_grid_shape(const spyp_generator *g, spy_shape numbers, int
     return spyp_shape_make(&numbers);
 }
 
-enum { SPYP_GENERATOR_SHAPE, SPYP_GENERATOR_OFFSET, SPYP_GENERATOR_STRIDE, SPYP_GENERATOR_SEED, SPYP_GENERATOR_WARMUP,
-       SPYP_GENERATOR_HASH_SEED, SPYP_GENERATOR_MIN, SPYP_GENERATOR_MAX };
+enum {
+    SPYP_GENERATOR_SHAPE,
+    SPYP_GENERATOR_OFFSET,
+    SPYP_GENERATOR_STRIDE,
+    SPYP_GENERATOR_SEED,
+    SPYP_GENERATOR_WARMUP,
+    SPYP_GENERATOR_HASH_SEED,
+    SPYP_GENERATOR_MIN,
+    SPYP_GENERATOR_MAX
+};
 
 static PyObject *spyp_generator_get(PyObject *self, void *closure) {
     const spyp_generator *g = (spyp_generator *)self;
@@ -78,16 +86,21 @@ static PyObject *spyp_generator_get(PyObject *self, void *closure) {
     }
 }
 
-#define SPYP_GENERATOR_SEEDS                                                                                                     \
-    { "seed", spyp_generator_get, NULL, "The seed of the random numbers.", (void *)SPYP_GENERATOR_SEED },                        \
-    { "warmup", spyp_generator_get, NULL, "How often a thread's index is hashed before the seed joins it.",                      \
-      (void *)SPYP_GENERATOR_WARMUP },                                                                                           \
-    { "hash_seed", spyp_generator_get, NULL, "Whether the seed is hashed.", (void *)SPYP_GENERATOR_HASH_SEED }
+#define SPYP_GENERATOR_SEEDS                                                                                 \
+    { "seed", spyp_generator_get, NULL, "The seed of the random numbers.", (void *)SPYP_GENERATOR_SEED },    \
+        { "warmup", spyp_generator_get, NULL,                                                                \
+          "How often a thread's index is hashed before the seed joins it.", (void *)SPYP_GENERATOR_WARMUP }, \
+    {                                                                                                        \
+        "hash_seed", spyp_generator_get, NULL, "Whether the seed is hashed.",                                \
+            (void *)SPYP_GENERATOR_HASH_SEED                                                                 \
+    }
 
 static PyGetSetDef spyp_no_getset[] = { { NULL, NULL, NULL, NULL, NULL } };
 static PyGetSetDef spyp_grid_getset[] = {
-    { "shape", spyp_generator_get, NULL, "The grid's sizes; -1 takes the call's size.", (void *)SPYP_GENERATOR_SHAPE },
-    { "offset", spyp_generator_get, NULL, "The number that is added to each coordinate.", (void *)SPYP_GENERATOR_OFFSET },
+    { "shape", spyp_generator_get, NULL, "The grid's sizes; -1 takes the call's size.",
+      (void *)SPYP_GENERATOR_SHAPE },
+    { "offset", spyp_generator_get, NULL, "The number that is added to each coordinate.",
+      (void *)SPYP_GENERATOR_OFFSET },
     { "stride", spyp_generator_get, NULL, "The factor of each coordinate.", (void *)SPYP_GENERATOR_STRIDE },
     { NULL, NULL, NULL, NULL, NULL },
 };
@@ -95,7 +108,8 @@ static PyGetSetDef spyp_random_getset[] = { SPYP_GENERATOR_SEEDS, { NULL, NULL, 
 static PyGetSetDef spyp_rand_float_getset[] = {
     SPYP_GENERATOR_SEEDS,
     { "min", spyp_generator_get, NULL, "The least number.", (void *)SPYP_GENERATOR_MIN },
-    { "max", spyp_generator_get, NULL, "The upper limit, which no number reaches.", (void *)SPYP_GENERATOR_MAX },
+    { "max", spyp_generator_get, NULL, "The upper limit, which no number reaches.",
+      (void *)SPYP_GENERATOR_MAX },
     { NULL, NULL, NULL, NULL, NULL },
 };
 
@@ -885,20 +899,23 @@ SPYP_TYPE(spyp_generator_spec, "Generator", spyp_generator,
           Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_generator_slots);
 
 #define SPYP_GENERATOR_TYPE(name, make, getset, doc)                                                         \
-    static PyType_Slot make##_slots[] = { { Py_tp_doc, (void *)doc },                                        \
-                                          { Py_tp_new, (void *)make },                                       \
-                                          { Py_tp_getset, getset },                                          \
-                                          { 0, NULL } };                                                     \
+    static PyType_Slot make##_slots[] = {                                                                    \
+        { Py_tp_doc, (void *)doc }, { Py_tp_new, (void *)make }, { Py_tp_getset, getset }, { 0, NULL }       \
+    };                                                                                                       \
     SPYP_TYPE(make##_spec, name, spyp_generator, Py_TPFLAGS_BASETYPE, make##_slots)
 
-SPYP_GENERATOR_TYPE("CallIdArg", spyp_call_id_new, spyp_no_getset, "CallIdArg(dims=-1): the argument that call_id() returns.");
-SPYP_GENERATOR_TYPE("ThreadIdArg", spyp_thread_id_new, spyp_no_getset, "ThreadIdArg(dims=-1): the argument that thread_id() returns.");
-SPYP_GENERATOR_TYPE("GridArg", spyp_grid_new, spyp_grid_getset, "GridArg(shape, offset=None, stride=None): the argument that grid() returns.");
-SPYP_GENERATOR_TYPE("WangHashArg", spyp_wang_hash_make, spyp_random_getset,
-                    "WangHashArg(dims=-1, seed=0, warmup=0, hash_seed=True): the argument that wang_hash() returns.");
+SPYP_GENERATOR_TYPE("CallIdArg", spyp_call_id_new, spyp_no_getset,
+                    "CallIdArg(dims=-1): the argument that call_id() returns.");
+SPYP_GENERATOR_TYPE("ThreadIdArg", spyp_thread_id_new, spyp_no_getset,
+                    "ThreadIdArg(dims=-1): the argument that thread_id() returns.");
+SPYP_GENERATOR_TYPE("GridArg", spyp_grid_new, spyp_grid_getset,
+                    "GridArg(shape, offset=None, stride=None): the argument that grid() returns.");
 SPYP_GENERATOR_TYPE(
-    "RandFloatArg", spyp_rand_float_make, spyp_rand_float_getset,
-    "RandFloatArg(min, max, dim=-1, seed=0, warmup=0, hash_seed=True): the argument that rand_float() returns.");
+    "WangHashArg", spyp_wang_hash_make, spyp_random_getset,
+    "WangHashArg(dims=-1, seed=0, warmup=0, hash_seed=True): the argument that wang_hash() returns.");
+SPYP_GENERATOR_TYPE("RandFloatArg", spyp_rand_float_make, spyp_rand_float_getset,
+                    "RandFloatArg(min, max, dim=-1, seed=0, warmup=0, hash_seed=True): the argument that "
+                    "rand_float() returns.");
 
 static PyType_Slot spyp_ref_slots[] = {
     { Py_tp_doc,

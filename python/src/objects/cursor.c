@@ -417,13 +417,16 @@ static PyObject *spyp_place_read(PyObject *self, PyObject *ignored) {
     return value;
 }
 
-static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *value, char *data, const char *what);
+static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *value, char *data,
+                            const char *what);
 
 // Changes the elements of an array of structs by a tuple of as many values, whose dicts may have any of the fields.
-static int spyp_place_merge_items(spyp_place *p, const spy_type_info *info, PyObject *items, char *data, const char *what) {
+static int spyp_place_merge_items(spyp_place *p, const spy_type_info *info, PyObject *items, char *data,
+                                  const char *what) {
     int status = 0;
     for (Py_ssize_t i = 0; status == 0 && i < (Py_ssize_t)info->count; i++)
-        status = spyp_place_merge(p, info->element, PyTuple_GetItem(items, i), data + (size_t)i * info->element->size_bytes, what);
+        status = spyp_place_merge(p, info->element, PyTuple_GetItem(items, i),
+                                  data + (size_t)i * info->element->size_bytes, what);
     return status;
 }
 
@@ -451,7 +454,8 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
             bool fits = items && PyTuple_Size(items) == (Py_ssize_t)info->count;
             int status = !items ? -1
                          : fits ? spyp_place_merge_items(p, info, items, data, what)
-                                : spyp_value_write(p->range->module, info, value, data, what); // raises the error for the number of items
+                                : spyp_value_write(p->range->module, info, value, data,
+                                                   what); // raises the error for the number of items
             Py_XDECREF(items);
             return status;
         }

@@ -218,7 +218,8 @@ static PyObject *spyp_math_in_place(PyObject *self, PyObject *other, spyp_math_o
     const spyp_math_kind *kind = spyp_math_kind_of(self);
     PyObject *result = spyp_math_binary(self, other, op);
     if (!result || result == Py_NotImplemented || spyp_math_kind_of(result) != kind) return result;
-    memcpy(((spyp_math_value *)self)->data, ((spyp_math_value *)result)->data, spyp_math_size(kind) * spy_dtype_size_bytes(kind->dtype));
+    memcpy(((spyp_math_value *)self)->data, ((spyp_math_value *)result)->data,
+           spyp_math_size(kind) * spy_dtype_size_bytes(kind->dtype));
     Py_DECREF(result);
     return Py_NewRef(self);
 }
