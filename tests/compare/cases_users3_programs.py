@@ -84,7 +84,6 @@ float depth(Hit h) { return h.hit ? h.t : -1; } int steps(Hit h) { return h.step
 
 @case
 def users3_program_sorting_network(spy, device):
-    k = device.load_program("users3_sort", ["main"]) if False else None
     s = device.load_module_from_source("users3_sort", """
 RWStructuredBuffer<float> data; uniform uint j; uniform uint k; uniform uint n;
 [shader("compute")] [numthreads(32, 1, 1)] void bitonic(uint3 t : SV_DispatchThreadID) { uint i = t.x, l = i ^ j; if (i < n && l > i) { bool up = (i & k) == 0; float a = data[i], b = data[l]; if ((a > b) == up) { data[i] = b; data[l] = a; } } }
