@@ -156,7 +156,7 @@ def create_buffer(
     if isinstance(format, str) and format in Format.__members__:
         format = Format[format]
     if not isinstance(format, Format):
-        raise TypeError("create_buffer: argument 'format': expected a Format, got {!r}".format(type(format)))
+        raise TypeError("create_buffer: argument 'format': expected a Format, got {!r}".format(format))
     if kind is not None and format is not Format.undefined:
         raise _slangpy.ArgumentValueError("create_buffer: expected 'struct_type' or 'format', got both")
     memory_type, usage = MemoryType(memory_type), BufferUsage(usage)
