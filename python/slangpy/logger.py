@@ -10,7 +10,7 @@ from .enums import LogFrequency, LogLevel
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import PathLike
-    from typing import ClassVar, Protocol, TypeVar
+    from typing import ClassVar, Protocol, TextIO, TypeVar
 
     class _Output(Protocol):
         def write(self, level: LogLevel, name: str, msg: str, /) -> object: ...
@@ -72,22 +72,31 @@ class ConsoleLoggerOutput(LoggerOutput):
 
 
 class FileLoggerOutput(LoggerOutput):
-    """FileLoggerOutput(path): writes to a new file. Each message begins a line. A file that exists is overwritten."""
+    """FileLoggerOutput(path): writes to a new file. Each message begins a line. A file that exists is overwritten. If the file cannot be
+    made, Python warns, and messages go nowhere: a program does not end for its log, as with SlangPy."""
 
     path: str | PathLike[str]
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = path
-        self._file = open(path, "w", encoding="utf-8")
+        self._file: TextIO | None = None
+        try:
+            self._file = open(path, "w", encoding="utf-8")
+        except OSError as error:
+            import warnings
+
+            warnings.warn("FileLoggerOutput: argument 'path': {}".format(error), RuntimeWarning, stacklevel=2)
 
     def write(self, level: LogLevel, name: str, msg: str) -> None:
         """write(level, name, msg): writes one line."""
-        self._file.write(_line(level, name, msg))
-        self._file.flush()
+        if self._file is not None:
+            self._file.write(_line(level, name, msg))
+            self._file.flush()
 
     def close(self) -> None:
         """close(): closes the file. A later message raises an error."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
 
 class DebugConsoleLoggerOutput(LoggerOutput):

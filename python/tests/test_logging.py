@@ -121,7 +121,7 @@ def test_console_is_stderr(monkeypatch):
 @pytest.mark.parametrize("use, error", [
     (lambda: spy.Logger().add_output(3), TypeError), (lambda: spy.Logger(level=77), ValueError),
     (lambda: spy.Logger().log(99, "x"), ValueError), (lambda: spy.LoggerOutput().write(spy.LogLevel.info, "", ""), NotImplementedError),
-    (lambda: spy.FileLoggerOutput("/nowhere/at/all/log.txt"), OSError), (lambda: setattr(spy.Logger(), "level", "loud"), ValueError)])
+    (lambda: setattr(spy.Logger(), "level", "loud"), ValueError)])
 def test_logger_errors(use, error):
     """Loggers refuse wrong arguments. (Feature W5.)"""
     with pytest.raises(error):

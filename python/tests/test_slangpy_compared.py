@@ -337,6 +337,15 @@ def test_once_is_once_for_all_levels():
     assert lines == [("info", "a"), ("info", "a"), ("error", "b")]
 
 
+def test_log_files_that_cannot_be_made_are_warnings(tmp_path):
+    """A FileLoggerOutput in a folder that does not exist warns, and its messages go nowhere."""
+    logger = spy.Logger(use_default_outputs=False)
+    with pytest.warns(RuntimeWarning, match="FileLoggerOutput: argument 'path'.*No such file"):
+        output = logger.add_file_output(tmp_path / "none" / "log.txt")
+    logger.error("lost")
+    output.close()
+
+
 def test_box_filters_leave_out_pixels_on_their_border():
     """A pixel in the middle between two has the later one's value; a pixel on the border of two larger ones counts for none."""
     row = np.arange(1, 7, dtype=np.float32).reshape(1, 6, 1).repeat(3, 2)
