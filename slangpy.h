@@ -44581,11 +44581,15 @@ static bool spyi_range_describe(const spy_arg *arg, spyi_value *value, const cha
 }
 
 static bool spyi_range_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
-    (void)fitting;
+    spyi_fit fit;
     (void)value;
     leaf->field_size = 8;
     leaf->field_align = 4;
-    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_DTYPE_BOOL;
+    if (leaf->type->kind != SPYI_TYPE_SCALAR || leaf->type->scalar == SPY_DTYPE_BOOL) return false;
+    // Its numbers are ints: an overload with an int parameter is better than one with a float.
+    if (spyi_fit_host(spyi_type_scalar(fitting->types, SPY_DTYPE_INT32), leaf->type, false, &fit))
+        fitting->cost += fit.cost;
+    return true;
 }
 
 static void spyi_range_field(const spyi_leaf *leaf, spyi_text *out) {
@@ -49461,9 +49465,10 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-// Tries all overloads and binds the best. With `spread` the call may run over values of spy_map_value().
+// Tries all overloads and binds the best. With `spread` the call may run over values of spy_map_value(). *misfit says whether trailing
+// sizes of the arguments are not those that the best overload takes.
 static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
-                                 spyi_bound *bound, spyi_text *error) {
+                                 spyi_bound *bound, bool *misfit, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
     bool generic_failed = false;
     spyi_attempt attempt, winner;
@@ -49562,6 +49567,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         for (uint32_t i = 0; i < values->count; i++) sized = sized || (fitting > 1 && sizes[i]);
         const spyi_fused *fused = function->module->fused;
         *bound = winner.bound;
+        *misfit = winner.misfit;
         if (fused && fused->total == function)
             bound->combine = fused->reduction == SPY_FUSE_REDUCTION_MIN   ? SPYI_COMBINE_MIN
                              : fused->reduction == SPY_FUSE_REDUCTION_MAX ? SPYI_COMBINE_MAX
@@ -49600,8 +49606,25 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     bool may_spread = false;
     for (uint32_t i = 0; i < values->count; i++) may_spread = may_spread || values->items[i].one_value;
     spyi_text first = { NULL, 0, 0 };
-    spy_status status = spyi_bind_best(function, values, false, bound, may_spread ? &first : error);
-    if (status != SPY_OK && may_spread) status = spyi_bind_best(function, values, true, bound, error);
+    bool misfit = false, spread_misfit = false;
+    spy_status status = spyi_bind_best(function, values, false, bound, &misfit, may_spread ? &first : error);
+    if (status != SPY_OK && may_spread) {
+        status = spyi_bind_best(function, values, true, bound, &misfit, error);
+    } else if (
+        misfit &&
+        may_spread) { // an overload that runs over the values is better than one whose sizes they do not have
+        spyi_bound other;
+        memset(&other, 0, sizeof other);
+        other.mode = bound->mode;
+        spyi_text_clear(&first);
+        if (spyi_bind_best(function, values, true, &other, &spread_misfit, &first) == SPY_OK &&
+            !spread_misfit) {
+            spyi_bound_free(bound);
+            *bound = other;
+        } else {
+            spyi_bound_free(&other);
+        }
+    }
     spyi_text_free(&first);
     return status;
 }

@@ -985,11 +985,29 @@ class GridArg(Generator):
     """The argument that grid() returns."""
 
     def __new__(cls, shape: _ShapeLike, offset: _ShapeLike | None = None, stride: _ShapeLike | None = None) -> Self: ...
+    @property
+    def shape(self) -> Shape:
+        """The grid's sizes; -1 takes the call's size."""
+    @property
+    def offset(self) -> Shape:
+        """The number that is added to each coordinate."""
+    @property
+    def stride(self) -> Shape:
+        """The factor of each coordinate."""
 
 class WangHashArg(Generator):
     """The argument that wang_hash() returns."""
 
     def __new__(cls, dims: int = -1, seed: int = 0, warmup: int = 0, hash_seed: bool = True) -> Self: ...
+    @property
+    def seed(self) -> int:
+        """The seed of the random numbers."""
+    @property
+    def warmup(self) -> int:
+        """How often a thread's index is hashed before the seed joins it."""
+    @property
+    def hash_seed(self) -> bool:
+        """Whether the seed is hashed."""
 
 class RandFloatArg(Generator):
     """The argument that rand_float() returns."""
@@ -997,6 +1015,21 @@ class RandFloatArg(Generator):
     def __new__(
         cls, min: float, max: float, dim: int = -1, seed: int = 0, warmup: int = 0, hash_seed: bool = True
     ) -> Self: ...
+    @property
+    def min(self) -> float:
+        """The least number."""
+    @property
+    def max(self) -> float:
+        """The upper limit, which no number reaches."""
+    @property
+    def seed(self) -> int:
+        """The seed of the random numbers."""
+    @property
+    def warmup(self) -> int:
+        """How often a thread's index is hashed before the seed joins it."""
+    @property
+    def hash_seed(self) -> bool:
+        """Whether the seed is hashed."""
 
 @final
 class Vectorized:

@@ -148,7 +148,8 @@ def _taps(source: int, target: int, filter: _Filter, condition: FilterBoundaryCo
     center = (np.arange(target) + 0.5) * scale
     first = np.ceil(center - filter.radius * stretch - 0.5).astype(np.int64)
     index = first[:, None] + np.arange(math.ceil(2 * filter.radius * stretch) + 1)
-    weights = filter._values((index + 0.5 - center[:, None]) / stretch)
+    x = (index + 0.5 - center[:, None]) / stretch
+    weights = np.where(np.abs(x) < filter.radius - 1e-9, filter._values(x), 0)  # a pixel on the filter's border does not count
     empty = weights.sum(axis=1) == 0  # the filter is narrower than a pixel and takes the nearest one
     weights[empty] = index[empty] == np.clip(np.floor(center[empty]), 0, source - 1)[:, None]
     weights /= weights.sum(axis=1, keepdims=True)
@@ -222,6 +223,15 @@ _Type: TypeAlias = DataStruct.Type
 # Source: the luminance of linear RGB in ITU-R BT.709
 _LUMINANCE = {"R": 0.2126, "G": 0.7152, "B": 0.0722}
 _executor: Any = None
+_pending: set[Future[None]] = set()  # the files that Bitmap.write_async() has not written yet
+
+
+def wait_for_tasks() -> None:
+    """slangpy.thread.wait_for_tasks(): waits until all files of Bitmap.write_async() are written."""
+    from concurrent.futures import wait
+
+    wait(list(_pending))
+
 
 
 class Bitmap(Object):
@@ -292,7 +302,7 @@ class Bitmap(Object):
         if not count:
             raise ArgumentValueError("Bitmap: 'data': expected at least one channel, got the shape {}".format(pixels.shape))
         if pixel_format is None:
-            pixel_format = (_PixelFormat.multi_channel if count > 4 or channel_names else
+            pixel_format = (_PixelFormat.multi_channel if count > 4 else
                             (_PixelFormat.y, _PixelFormat.ya, _PixelFormat.rgb, _PixelFormat.rgba)[count - 1])
         pixel_format = _PixelFormat(pixel_format)
         if pixel_format != _PixelFormat.multi_channel and count != len(_CHANNELS[pixel_format]):
@@ -314,7 +324,7 @@ class Bitmap(Object):
     def _set(self, pixels, pixel_format, channel_names, srgb_gamma):
         import numpy as np
 
-        names = list(channel_names) or _CHANNELS.get(pixel_format) or ["channel{}".format(i) for i in range(pixels.shape[2])]
+        names = _CHANNELS.get(pixel_format) or list(channel_names) or ["channel{}".format(i) for i in range(pixels.shape[2])]
         if len(names) != pixels.shape[2] or not all(isinstance(n, str) for n in names) or len(set(names)) != len(names):
             raise ArgumentValueError("Bitmap: 'channel_names': expected {} different names, got {}".format(pixels.shape[2], names))
         self._pixels = np.require(pixels, requirements=["C", "W", "O"])
@@ -616,7 +626,10 @@ class Bitmap(Object):
                 warnings.warn("Bitmap.write_async: {}".format(error), RuntimeWarning, stacklevel=1)
                 raise
 
-        return _executor.submit(work)  # type: ignore[no-any-return]
+        job_done = _executor.submit(work)
+        _pending.add(job_done)
+        job_done.add_done_callback(_pending.discard)
+        return job_done  # type: ignore[no-any-return]
 
     def _snapshot(self, path, format, quality, copy=False):
         """Returns a function that writes the file with the pixels of this moment."""

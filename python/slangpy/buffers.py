@@ -153,10 +153,10 @@ def create_buffer(
     kind = struct_type
     if kind is None and resource_type_layout is not None:
         kind = _element_of(resource_type_layout)
-    if isinstance(format, str):
+    if isinstance(format, str) and format in Format.__members__:
         format = Format[format]
     if not isinstance(format, Format):
-        raise TypeError("create_buffer: argument 'format': expected a Format, got {!r}".format(type(format)))
+        raise TypeError("create_buffer: argument 'format': expected a Format, got {!r}".format(format))
     if kind is not None and format is not Format.undefined:
         raise _slangpy.ArgumentValueError("create_buffer: expected 'struct_type' or 'format', got both")
     memory_type, usage = MemoryType(memory_type), BufferUsage(usage)

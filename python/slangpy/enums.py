@@ -59,6 +59,13 @@ class _IntEnum(IntEnum, metaclass=_Members):
     __str__ = Enum.__str__
     __repr__ = Enum.__str__
 
+    def __bool__(self):
+        return True  # as members of SlangPy's enums, which are no numbers
+
+    @classmethod
+    def _missing_(cls, value):
+        raise _slangpy.ArgumentTypeError("expected a {}, got {!r}".format(cls.__name__, value))
+
     def __format__(self, spec):
         return int.__format__(self, spec) if spec else str(self)
 
@@ -67,6 +74,12 @@ class _IntFlag(IntFlag, metaclass=_Members):
     """The numbers of named bits: str() is "BufferUsage.shader_resource|unordered_access"."""
 
     __str__ = Flag.__str__
+
+    @classmethod
+    def _missing_(cls, value):
+        if not isinstance(value, int):
+            raise _slangpy.ArgumentTypeError("expected a {}, got {!r}".format(cls.__name__, value))
+        return super()._missing_(value)
 
     def __format__(self, spec):
         return int.__format__(self, spec) if spec else str(self)
@@ -121,6 +134,8 @@ class DeviceType(_IntEnum):
 
 class Feature(_IntEnum):
     """A feature that a device may have; see Device.has_feature()."""
+
+    __bool__ = int.__bool__
 
     hardware_device = 0
     software_device = 1
@@ -195,6 +210,8 @@ Feature._hidden_from_iteration = ("int8",)  # type: ignore[attr-defined]
 
 class ShaderModel(_IntEnum):
     """A shader model of D3D12. A device of another API has the newest one whose compute features it supports."""
+
+    __bool__ = int.__bool__
 
     unknown = 0
     sm_6_0 = 60
@@ -305,6 +322,8 @@ class CpuTimestampDomain(_IntEnum):
 
 class LogLevel(_IntEnum):
     """How severe a message is. A logger's level is the least severe one that it passes on; `none` passes all messages on."""
+
+    __bool__ = int.__bool__
 
     none = 0
     debug = 1
@@ -564,8 +583,8 @@ class DeviceDesc(_Desc):
     shader_cache_size: int = 128 << 20
     existing_device_handles: Sequence[NativeHandle] | None = None
     bindless_options: Any = None
-    additional_vulkan_instance_extensions: Sequence[str] | None = None
-    additional_vulkan_device_extensions: Sequence[str] | None = None
+    additional_vulkan_instance_extensions: Sequence[str] = []
+    additional_vulkan_device_extensions: Sequence[str] = []
     label: str = ""
     adapter_name: str | None = None
     max_plans: int = 0

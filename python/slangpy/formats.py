@@ -115,14 +115,14 @@ class FormatInfo:
         self.type = FormatType.__members__.get(kind, FormatType.unknown)
         self.is_depth, self.is_stencil, self.is_compressed = stem.startswith("d"), "_s8_" in self.name, stem.startswith(("bc", "astc"))
         size = int(stem[-1]) if stem.startswith("astc") else 4 if self.is_compressed else 1
-        self.block_width = self.block_height = size if format else 0
+        self.block_width = self.block_height = size if format != Format.undefined else 0
         plain = re.fullmatch("([rgbax]+)(8|16|32|64)", stem)
         if plain:
             self.channel_count = len(plain[1])
             self.channel_bit_count = ([int(plain[2])] * self.channel_count + [0, 0, 0])[:4]
         else:
             self.channel_bit_count = list(_BITS.get(stem, [128, 0, 0, 0] if self.is_compressed else [0, 0, 0, 0]))
-            self.channel_count = _CHANNELS.get(stem, 4 if format else 0)
+            self.channel_count = _CHANNELS.get(stem, 4 if format != Format.undefined else 0)
         if self.is_stencil:
             self.channel_count, self.channel_bit_count = 2, [32, 8, 0, 0]
         self.bytes_per_block = 8 if self.is_stencil else sum(self.channel_bit_count) // 8

@@ -19,8 +19,8 @@ TArgShapesResult = dict
 # The folder of SlangPy's Slang files, which scripts pass in include_paths. The library finds its own modules without it.
 SLANG_PATH = os.path.dirname(os.path.abspath(__file__))
 
-# The most thread groups in the first dimension of a dispatch; larger calls go on in the second one.
-MAX_DISPATCH_THREAD_GROUPS_X = 65535
+# SlangPy's most thread groups in the first dimension of a dispatch, for scripts that read it.
+MAX_DISPATCH_THREAD_GROUPS_X = 2097151
 
 
 # ---- shapes ----

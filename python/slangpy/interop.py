@@ -94,11 +94,11 @@ class NativeHandle:
         try:
             self.type = NativeHandleType[type] if isinstance(type, str) else NativeHandleType(type)
         except (KeyError, ValueError):
-            raise _slangpy.ArgumentValueError("NativeHandle: argument 'type': expected a NativeHandleType, got {!r}".format(type)) from None
+            raise _slangpy.ArgumentTypeError("NativeHandle: argument 'type': expected a NativeHandleType, got {!r}".format(type)) from None
         if not isinstance(value, int) or isinstance(value, bool):
             raise TypeError("NativeHandle: argument 'value': expected an int, got {!r}".format(value))
         if not 0 <= value < 1 << 64:
-            raise _slangpy.ArgumentValueError("NativeHandle: argument 'value': expected 64 bits, got {}".format(value))
+            raise _slangpy.ArgumentTypeError("NativeHandle: argument 'value': expected 64 bits, got {}".format(value))
         self.value = value
 
     @staticmethod
@@ -124,7 +124,7 @@ class NativeHandle:
         return hash((self.type, self.value))
 
     def __repr__(self):
-        return "NativeHandle(type={}, value={:#x})".format(self.type.name, self.value)
+        return "NativeHandle(type={}, value=0x{:08x})".format(self.type.name, self.value)
 
 
 def get_cuda_current_context_native_handles() -> list[NativeHandle]:

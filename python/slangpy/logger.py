@@ -10,7 +10,7 @@ from .enums import LogFrequency, LogLevel
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from os import PathLike
-    from typing import ClassVar, Protocol, TypeVar
+    from typing import ClassVar, Protocol, TextIO, TypeVar
 
     class _Output(Protocol):
         def write(self, level: LogLevel, name: str, msg: str, /) -> object: ...
@@ -72,22 +72,31 @@ class ConsoleLoggerOutput(LoggerOutput):
 
 
 class FileLoggerOutput(LoggerOutput):
-    """FileLoggerOutput(path): writes to a new file. Each message begins a line. A file that exists is overwritten."""
+    """FileLoggerOutput(path): writes to a new file. Each message begins a line. A file that exists is overwritten. If the file cannot be
+    made, Python warns, and messages go nowhere: a program does not end for its log, as with SlangPy."""
 
     path: str | PathLike[str]
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = path
-        self._file = open(path, "w", encoding="utf-8")
+        self._file: TextIO | None = None
+        try:
+            self._file = open(path, "w", encoding="utf-8")
+        except OSError as error:
+            import warnings
+
+            warnings.warn("FileLoggerOutput: argument 'path': {}".format(error), RuntimeWarning, stacklevel=2)
 
     def write(self, level: LogLevel, name: str, msg: str) -> None:
         """write(level, name, msg): writes one line."""
-        self._file.write(_line(level, name, msg))
-        self._file.flush()
+        if self._file is not None:
+            self._file.write(_line(level, name, msg))
+            self._file.flush()
 
     def close(self) -> None:
         """close(): closes the file. A later message raises an error."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
 
 class DebugConsoleLoggerOutput(LoggerOutput):
@@ -117,7 +126,7 @@ class Logger:
         self._level = _level_of(level)
         self.name = str(name)
         self._outputs: list[_Output] = [ConsoleLoggerOutput()] if use_default_outputs else []
-        self._seen: set[tuple[LogLevel, str]] = set()
+        self._seen: set[str] = set()
         self._lock = threading.RLock()
 
     @staticmethod
@@ -161,9 +170,10 @@ class Logger:
             self._outputs = list(other._outputs)
 
     def remove_output(self, output: _Output) -> None:
-        """remove_output(output): removes an output. Raises a ValueError if the logger does not have it."""
+        """remove_output(output): removes an output. Nothing happens if the logger does not have it."""
         with self._lock:
-            self._outputs.remove(output)
+            if output in self._outputs:
+                self._outputs.remove(output)
 
     def remove_all_outputs(self) -> None:
         """remove_all_outputs(): removes all outputs, so that messages go nowhere."""
@@ -171,16 +181,16 @@ class Logger:
             self._outputs.clear()
 
     def log(self, level: LogLevel, msg: str, frequency: LogFrequency = LogFrequency.always) -> None:
-        """log(level, msg, frequency=LogFrequency.always): logs a message. With LogFrequency.once, each text is logged only once. A message
+        """log(level, msg, frequency=LogFrequency.always): logs a message. With LogFrequency.once, each text is logged only once, whatever its level. A message
         of LogLevel.none is always passed on; outputs write its bare text."""
         level = _level_of(level)
         if level < self._level and level != LogLevel.none:
             return
         with self._lock:
             if LogFrequency(frequency) == LogFrequency.once:
-                if (level, msg) in self._seen:
+                if msg in self._seen:
                     return
-                self._seen.add((level, msg))
+                self._seen.add(msg)
             outputs = list(self._outputs)
         for output in outputs:
             output.write(level, self.name, msg)

@@ -680,11 +680,19 @@ def _takes_layout(function: Any) -> bool:
 
 
 def get_or_create_type(layout: Any, python_type: Any, value: Any = None) -> Any:
-    """Returns the Marshall for values of a class, which PYTHON_TYPES makes of the layout and the value. Raises a ValueError if it has
-    none."""
+    """Returns the Marshall for values of a class, which PYTHON_TYPES makes of the layout and the value. Numbers, vectors and matrices
+    need no entry. Raises a ValueError for other classes without one."""
+    from .reflection.lookup import resolve_element_type
+
     function = lookup_type_callback(python_type) if isinstance(python_type, type) else None
     if function is None:
-        raise ValueError("PYTHON_TYPES has no entry for {!r}".format(python_type))
+        try:
+            slang_type = resolve_element_type(layout, python_type)
+        except (TypeError, ValueError):
+            raise ValueError("PYTHON_TYPES has no entry for {!r}".format(python_type)) from None
+        marshall = ValueMarshall(layout)
+        marshall.slang_type = slang_type
+        return marshall
     return function(layout, value) if _takes_layout(function) else function(value)
 
 

@@ -38,6 +38,11 @@ PATHS = {
         "copy_torch_tensor_to_buffer copy_buffer_to_torch_tensor create_torch_empty_tensor create_torch_zeros_like_tensor"),
     "native_func": ("marshalling", "*"),
     "native_refl": ("reflection", "*"),
+    # SlangPy's classes of lists, for isinstance()
+    "native_lists": ("reflection", "TypeReflectionFieldList=reflection.FieldList " + " ".join("{}=reflection.List".format(n) for n in (
+        "FunctionReflectionParameterList FunctionReflectionOverloadList TypeLayoutReflectionFieldList EntryPointLayoutParameterList "
+        "ProgramLayoutParameterList ProgramLayoutEntryPointList DeclReflectionChildList DeclReflectionIndexedChildList").split())),
+    "thread": ("bitmap", "wait_for_tasks"),
     "types.callidarg": ("marshalling", "CallIdArg call_id"),
     "types.threadidarg": ("marshalling", "ThreadIdArg thread_id"),
     "types.randfloatarg": ("marshalling", "RandFloatArg rand_float"),

@@ -57,6 +57,8 @@ def _made(kind, value):
 class DescriptorHandleType(_IntEnum):
     """The type of the object that a DescriptorHandle refers to."""
 
+    __bool__ = int.__bool__
+
     undefined = 0
     buffer = 1
     rw_buffer = 2

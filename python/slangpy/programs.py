@@ -75,12 +75,12 @@ class SpecializationArgKind(_IntEnum):
 
 
 class SpecializationArg:
-    """SpecializationArg(kind=SpecializationArgKind.unknown, value=""): a generic argument as Slang text, for SlangEntryPoint.specialize()."""
+    """SpecializationArg(kind=SpecializationArgKind.type, value=""): a generic argument as Slang text, for SlangEntryPoint.specialize()."""
 
     kind: SpecializationArgKind
     value: str
 
-    def __init__(self, kind: SpecializationArgKind = SpecializationArgKind.unknown, value: str = "") -> None:
+    def __init__(self, kind: SpecializationArgKind = SpecializationArgKind.type, value: str = "") -> None:
         self.kind, self.value = SpecializationArgKind(kind), value
 
     @staticmethod

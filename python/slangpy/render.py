@@ -67,7 +67,7 @@ class InputLayout(_Child):
         for element in full.input_elements:
             if not isinstance(element.semantic_name, str) or not element.semantic_name:
                 raise _slangpy.ArgumentValueError("{}: argument 'input_elements': expected a semantic_name, got {!r}".format(where, element.semantic_name))
-            if not element.format:
+            if element.format == 0:
                 raise _slangpy.ArgumentValueError("{}: input element '{}': no format is given".format(where, element.semantic_name))
             if not 0 <= element.buffer_slot_index < len(full.vertex_streams):
                 raise _slangpy.ArgumentValueError("{}: input element '{}': buffer_slot_index {} with {} vertex streams".format(

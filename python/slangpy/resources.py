@@ -453,7 +453,7 @@ class Sampler(_slangpy._Sampler):
 def create_texture(device: Device, desc: TextureDesc, data: _ArrayLike | None, sampler: Sampler | None) -> Texture:
     where = "create_texture"
     desc = _copied(TextureDesc, desc)
-    if isinstance(desc.format, str):
+    if isinstance(desc.format, str) and desc.format in Format.__members__:
         desc.format = Format[desc.format]
     desc.type, desc.format, desc.usage = TextureType(desc.type), Format(desc.format), TextureUsage(desc.usage)
     desc.memory_type, desc.default_state = MemoryType(desc.memory_type), ResourceState(desc.default_state)

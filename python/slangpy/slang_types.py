@@ -242,7 +242,8 @@ def _resolved_generic_args(self, slang_type):
 
 # >>properties that only some kinds of types have: others raise an AttributeError
 
-_TENSOR_WORDS = {"": 1, "I": 0, "Diff": 3, "IDiff": 2, "Primal": 4, "Atomic": 5}  # part of the name -> number in ITensorType.Kind
+_TENSOR_WORDS = {"": 0, "I": 1, "Diff": 2, "IDiff": 3, "Primal": 4, "Atomic": 5}  # part of the name -> number in ITensorType.Kind
+_READ, _WRITE, _READ_WRITE = range(3)  # the numbers in ITensorType.Access
 
 
 def _tensor_of(type, name):
@@ -250,7 +251,7 @@ def _tensor_of(type, name):
     word = type.name
     if not word.endswith("Tensor") or word.replace("RW", "", 1).replace("W", "", 1)[:-6] not in _TENSOR_WORDS:
         raise AttributeError("'{}' has no attribute '{}': it is no tensor".format(type.full_name, name))
-    access = 3 if "RW" in word or word.startswith("Atomic") else 2 if "W" in word else 1
+    access = _READ_WRITE if "RW" in word or word.startswith("Atomic") else _WRITE if "W" in word else _READ
     return word.replace("RW", "", 1).replace("W", "", 1)[:-6], access
 
 
@@ -283,20 +284,20 @@ def _tensor_type(self):
 def _has_grad_in(self):
     """Whether a tensor type reads a gradient in the backward pass, as tensors do that a function writes."""
     word, access = _tensor_of(self, "has_grad_in")
-    return word == "Diff" and access != 1
+    return word == "Diff" and access != _READ
 
 
 def _has_grad_out(self):
     """Whether a tensor type adds to a gradient in the backward pass, as tensors do that a function reads."""
     word, access = _tensor_of(self, "has_grad_out")
-    return word == "Diff" and access != 2
+    return word == "Diff" and access != _WRITE
 
 
 def _writable(self):
     """Whether a function may write to a tensor, buffer or texture of this type."""
     if self.kind.name == "resource":
         return self.resource_access.name != "read"
-    return _tensor_of(self, "writable")[1] != 1
+    return _tensor_of(self, "writable")[1] != _READ
 
 
 def _usage(self):
@@ -395,7 +396,7 @@ def _array_dims(self):
 
 def _readable(self):
     """Whether a function may read a tensor of this type."""
-    return _tensor_of(self, "readable")[1] != 2
+    return _tensor_of(self, "readable")[1] != _WRITE
 
 
 for _name, _get in [

@@ -26,19 +26,20 @@ def generate_table(
         columns: list[TableColumn], data: list[Any], children_id: Callable[[Any], list[Any] | None] | None = None, highlight: Any = None,
         filter: dict[str, bool] | None = None) -> str:
     """Returns rows as text, below the columns' names. children_id(row) gives the rows below a row, which are indented. The row
-    `highlight` is marked. A column whose name is False in `filter` is left out."""
-    shown = [c for c in columns if not filter or filter.get(c.name.lower(), filter.get(c.name, True))]
+    `highlight` is marked. With `filter` only the columns whose names are True in it are shown."""
+    shown = [c for c in columns if not filter or filter.get(c.name.lower(), filter.get(c.name, False))]
 
     def cell(text: str, width: int) -> str:
         return text[:width - 3] + "..." if len(text) > width > 3 else text.ljust(width)
 
-    lines = ["  ".join(cell(c.name, c.width) for c in shown).rstrip()]
+    lines = [" | ".join(cell(c.name, c.width) for c in shown)]
+    lines.append("-" * len(lines[0]))
 
     def add(rows: Iterable[Any], depth: int) -> None:
         for row in rows:
             texts = [("  " * depth if i == 0 else "") + c.text(row) for i, c in enumerate(shown)]
-            line = "  ".join(cell(t, c.width) for t, c in zip(texts, shown)).rstrip()
-            lines.append(line + (" <---" if highlight is not None and row is highlight else ""))
+            line = " | ".join(cell(t, c.width) for t, c in zip(texts, shown))
+            lines.append(line + ("<-------" if highlight is not None and row is highlight else ""))
             add((children_id(row) if children_id else None) or (), depth + 1)
 
     add(data, 0)

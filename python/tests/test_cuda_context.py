@@ -36,7 +36,7 @@ def test_native_handles():
     assert (Handle().type, Handle().value, bool(Handle())) == (Type.undefined, 0, False)
     a = Handle(Type.CUcontext, 5)
     assert a == Handle("CUcontext", 5) and a != Handle(Type.CUstream, 5) and a != 5 and len({a, Handle(Type.CUcontext, 5)}) == 1
-    assert bool(a) and repr(a) == "NativeHandle(type=CUcontext, value=0x5)"
+    assert bool(a) and repr(a) == "NativeHandle(type=CUcontext, value=0x00000005)"
     stream = Handle.from_cuda_stream(type("Stream", (), {"cuda_stream": 7})())
     assert stream == Handle.from_cuda_stream(7) and (stream.type, stream.value, stream.cuda_stream) == (Type.CUstream, 7, 7)
     assert not hasattr(a, "cuda_stream")

@@ -64,7 +64,7 @@ def test_channels_beyond_the_known_ones_have_names():
     named = B(P.multi_channel, T.float16, 2, 2, channel_names=["depth", "A"])
     assert named.channel_names == ["depth", "A"] and named.has_alpha() and not b.has_alpha()
     assert B(random_pixels(np.float32, 2, 2, 5)).pixel_format == P.multi_channel
-    assert B(random_pixels(np.float32, 2, 2, 2), channel_names=["u", "v"]).channel_names == ["u", "v"]
+    assert B(random_pixels(np.float32, 2, 2, 2), P.multi_channel, ["u", "v"]).channel_names == ["u", "v"]
 
 
 @pytest.mark.parametrize("dtype", [t.name for t in T])
@@ -287,7 +287,8 @@ def reference_resample(data, n, filter, condition):
     for i in range(n):
         center, total = (i + 0.5) * scale, 0
         for j in range(-4 * size, 5 * size):
-            w = filter.eval((j + 0.5 - center) / stretch)
+            x = (j + 0.5 - center) / stretch
+            w = filter.eval(x) if abs(x) < filter.radius - 1e-9 else 0
             if w == 0:
                 continue
             if 0 <= j < size:
@@ -302,7 +303,7 @@ def reference_resample(data, n, filter, condition):
                 value = 0.0 if condition == "zero" else 1.0
             result[i] += w * value
             total += w
-        result[i] /= total
+        result[i] = result[i] / total if total else data[min(int(center), size - 1)]
     return result
 
 

@@ -277,3 +277,164 @@ def test_small_things_of_other_users(m, device):
         assert (derivative and derivative.full_name) == wanted
     t = spy.Tensor.zeros(device, (1,), "float3")
     assert repr(t.cursor()[0]).endswith("[vector<float,3>]")
+
+
+# >>the third set of users' programs (tests/compare/cases_users3_*.py)
+
+def test_vectors_change_in_place():
+    """The operators += and so on change the vector itself, so that another name of it shows the change; the operators + and so on do not."""
+    v = spy.float3(1, 2, 3)
+    w = v
+    w += 1
+    w *= [1, 2, 3]
+    w -= spy.float3(1)
+    w /= 2
+    assert w is v and v == [0.5, 2.5, 5.5]
+    i = j = spy.uint2(13, 6)
+    for name, other in (("__iand__", 14), ("__ior__", 1), ("__ixor__", 2), ("__ilshift__", 2), ("__irshift__", 1), ("__imod__", 16)):
+        assert getattr(i, name)(other) is i
+    assert j == [((((13 & 14) | 1) ^ 2) << 2 >> 1) % 16, ((((6 & 14) | 1) ^ 2) << 2 >> 1) % 16]
+    with pytest.raises(TypeError):
+        v += "x"
+    b = c = spy.bool2(True, False)
+    b |= spy.bool2(False, True)
+    assert c == [True, True] and not hasattr(spy.float3x3, "__iadd__")
+
+
+def test_cursors_take_lists_of_dicts_with_some_of_the_fields(device):
+    """The dicts in a list for an array of structs may have any of the fields; the others keep their values."""
+    module = spy.Module.load_from_source(device, "partial", "struct In { float3 p; int n; }; struct Out { In items[2]; float w; };")
+    tensor = spy.Tensor.zeros(device, (1,), module.Out)
+    cursor = tensor.cursor()
+    cursor[0].write({"items": [{"p": [1, 2, 3], "n": 4}, {"n": 5}], "w": 6.0})
+    cursor[0].items = ({"n": 7}, {"p": spy.float3(8)})
+    cursor.apply()
+    assert tensor.cursor()[0].read() == {"items": [{"p": spy.float3(1, 2, 3), "n": 7}, {"p": spy.float3(8), "n": 5}], "w": 6.0}
+    with pytest.raises(ValueError, match="expected 2 values"):
+        cursor[0].items.write([{"n": 1}])
+
+
+def test_generators_tell_their_numbers():
+    """grid(), wang_hash() and rand_float() have their arguments as attributes."""
+    g = spy.grid((2, 3), offset=(4, 5))
+    assert (g.shape, g.offset, g.stride, g.dims) == ((2, 3), (4, 5), (1, 1), 2) and spy.grid(2).shape == (-1, -1)
+    w, r = spy.wang_hash(seed=4, warmup=2, hash_seed=False), spy.rand_float(1, 3, seed=5)
+    assert (w.seed, w.warmup, w.hash_seed, r.min, r.max, r.seed, r.hash_seed) == (4, 2, False, 1.0, 3.0, 5, True)
+    assert not hasattr(spy.call_id(), "seed") and not hasattr(w, "min")
+
+
+def test_once_is_once_for_all_levels():
+    """A logger logs a text "once" only at the first level that it comes with."""
+    lines = []
+
+    class Lines(spy.LoggerOutput):
+        def write(self, level, name, msg):
+            lines.append((level.name, msg))
+
+    logger = spy.Logger(spy.LogLevel.debug, use_default_outputs=False)
+    logger.add_output(Lines())
+    logger.info_once("a"), logger.warn_once("a"), logger.info("a"), logger.error_once("b")
+    assert lines == [("info", "a"), ("info", "a"), ("error", "b")]
+
+
+def test_log_files_that_cannot_be_made_are_warnings(tmp_path):
+    """A FileLoggerOutput in a folder that does not exist warns, and its messages go nowhere."""
+    logger = spy.Logger(use_default_outputs=False)
+    with pytest.warns(RuntimeWarning, match="FileLoggerOutput: argument 'path'.*No such file"):
+        output = logger.add_file_output(tmp_path / "none" / "log.txt")
+    logger.error("lost")
+    output.close()
+
+
+def test_box_filters_leave_out_pixels_on_their_border():
+    """A pixel in the middle between two has the later one's value; a pixel on the border of two larger ones counts for none."""
+    row = np.arange(1, 7, dtype=np.float32).reshape(1, 6, 1).repeat(3, 2)
+    assert np.array(spy.Bitmap(row).resample(9, 1, spy.BoxFilter()))[0, :, 0].tolist() == [1, 2, 2, 3, 4, 4, 5, 6, 6]
+    assert np.array(spy.Bitmap(row).resample(4, 1, spy.BoxFilter()))[0, :, 0].tolist() == [1, 3, 4, 6]
+
+
+def test_channel_names_are_of_multi_channel_bitmaps():
+    """Other pixel formats have names of their own."""
+    bitmap = spy.Bitmap(np.zeros((2, 2, 2), np.float32), channel_names=["u", "v"])
+    assert bitmap.pixel_format == spy.Bitmap.PixelFormat.ya and bitmap.channel_names == ["Y", "A"]
+    many = spy.Bitmap(np.zeros((2, 2, 2), np.float32), spy.Bitmap.PixelFormat.multi_channel, ["u", "v"])
+    assert many.channel_names == ["u", "v"]
+
+
+def test_members_of_enums_are_true():
+    """A member whose number is 0 is true, but for those of enums that are numbers in SlangPy, too."""
+    assert spy.Format.undefined and spy.CullMode.none and spy.DeviceType.automatic and not spy.LogLevel.none and not spy.BufferUsage.none
+    assert spy.TypeReflection.ResourceAccess(4).name == "access_append" and spy.SpecializationArg().kind.name == "type"
+    assert repr(spy.NativeHandle(spy.NativeHandleType.VkDevice, 5)) == "NativeHandle(type=VkDevice, value=0x00000005)"
+    assert spy.DeviceDesc().additional_vulkan_device_extensions == []
+
+
+def test_numbers_and_vectors_have_marshalls(m):
+    """get_or_create_type() knows numbers, vectors and matrices, so that a user's Marshall may ask for theirs."""
+    from slangpy.bindings import Marshall, get_or_create_type
+
+    for cls, name in ((float, "float"), (int, "int"), (bool, "bool"), (spy.float3, "vector<float,3>"), (spy.float2x3, "matrix<float,2,3>")):
+        marshall = get_or_create_type(m.layout, cls, cls())
+        assert isinstance(marshall, Marshall) and marshall.slang_type.full_name == name
+    with pytest.raises(ValueError, match="has no entry"):
+        get_or_create_type(m.layout, object, object())
+
+
+def test_lists_of_reflection_have_slangpys_classes(device, m):
+    """SlangPy's classes of lists are there for isinstance()."""
+    layout = m.device_module.layout
+    add = layout.find_function_by_name("add")
+    assert isinstance(add.parameters, spy.FunctionReflectionParameterList) and isinstance(add.overloads, spy.FunctionReflectionOverloadList)
+    assert isinstance(layout.find_type_by_name("S").fields, spy.TypeReflectionFieldList) and isinstance(layout.parameters, spy.ProgramLayoutParameterList)
+    assert [kind.name for kind in spy.reflection.ITensorType.Kind] == ["tensor", "itensor", "diff_tensor", "idiff_tensor", "primal_tensor", "atomic"]
+
+
+def test_wait_for_tasks_waits_for_files(tmp_path):
+    """slangpy.thread.wait_for_tasks() waits until write_async() has written its files."""
+    import slangpy.thread
+
+    for i in range(4):
+        spy.Bitmap(np.full((64, 64, 3), i, np.uint8)).write_async(tmp_path / f"{i}.png")
+    slangpy.thread.wait_for_tasks()
+    assert [np.array(spy.Bitmap(tmp_path / f"{i}.png")).max() for i in range(4)] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("call", [
+    lambda device, m: spy.NativeHandle(spy.NativeHandleType.VkDevice, -1),
+    lambda device, m: spy.NativeHandle(99, 1),
+    lambda device, m: spy.Format("x"),
+    lambda device, m: spy.BufferUsage("x"),
+    lambda device, m: device.create_query_pool("x", 3),
+    lambda device, m: device.create_buffer(size=4, usage="x"),
+    lambda device, m: device.create_texture(format="x", width=1, height=1),
+])
+def test_arguments_of_another_type_are_type_errors(device, m, call):
+    """A value that is no member of an enum, or no handle, raises a TypeError, as SlangPy's constructors do."""
+    with pytest.raises(TypeError):
+        call(device, m)
+
+
+def test_unsupported_arguments_are_bound_variable_exceptions(m):
+    """SlangPy raises a BoundVariableException for a Python object that no parameter takes."""
+    from slangpy.bindings.boundvariable import BoundVariableException
+
+    for value in ("1", None, object()):
+        with pytest.raises(BoundVariableException):
+            m.add(value, 2.0)
+
+
+def test_conformances_that_clash_are_value_errors(device):
+    """Two conformances with one type or one number raise a ValueError at the call."""
+    module = spy.Module.load_from_source(device, "clash", "interface I { float f(); }; struct A : I { float k; float f() { return k; } }; struct B : I { float k; float f() "
+                                         "{ return k + 1; } }; float run(float k) { return createDynamicObject<I>(0, k).f(); }")
+    for pairs in ([("I", "A"), ("I", "A")], [("I", "A", 1), ("I", "B", 1)]):
+        with pytest.raises(ValueError, match="that another one has, too"):
+            module.run.type_conformances([spy.TypeConformance(*p) for p in pairs])(1.0)
+
+
+def test_overloads_run_over_vectors_and_ranges(device):
+    """A vector that no overload takes whole runs over the overload with a scalar, and a range goes to the overload with an int."""
+    module = spy.Module.load_from_source(device, "overs", "float over(float a) { return 1; } float over(int a) { return 2; } float over(float2 a) { return 3; }")
+    for _ in range(2):
+        assert module.over(spy.float3(1, 2, 3)).to_numpy().tolist() == [1, 1, 1] and module.over(spy.float2(1, 2)) == 3
+        assert module.over(range(2)).to_numpy().tolist() == [2, 2]

@@ -119,7 +119,7 @@ def test_tensor_types_have_dims_and_dtype(layout):
     assert all(isinstance(x, spy.reflection.ITensorType) for x in (t, w, d)) and t is layout.find_type_by_name("Tensor<float,2>")
     assert (t.dims, t.dtype.full_name, t.writable, t.access.name, t.tensor_type.name) == (2, "float", False, "read", "tensor")
     assert (w.dims, w.dtype.full_name, w.writable, w.access.name) == (3, "vector<float,3>", True, "read_write")
-    assert (d.dims, d.tensor_type.name, d.has_grad_out, d.has_grad_in) == (1, "difftensor", True, False)
+    assert (d.dims, d.tensor_type.name, d.has_grad_out, d.has_grad_in) == (1, "diff_tensor", True, False)
     assert layout.find_type_by_name("DiffTensor<float,1>") is d and not hasattr(layout.find_type_by_name("P"), "dims")
 
 
@@ -127,7 +127,7 @@ def test_all_tensor_types_are_found_in_every_program(device):
     """DiffTensor and the other tensor types are found also if the program's text does not name them."""
     layout = spy.Module.load_from_source(device, "facts_c_plain", "import slangpy;\nstruct P : IDifferentiable { float x; };").layout
     t = layout.find_type_by_name("DiffTensor<float,2>")
-    assert (t.dims, t.dtype.name, t.tensor_type.name) == (2, "float", "difftensor") and layout.find_type_by_name(name="DiffTensor<float, 2>") is t
+    assert (t.dims, t.dtype.name, t.tensor_type.name) == (2, "float", "diff_tensor") and layout.find_type_by_name(name="DiffTensor<float, 2>") is t
     assert layout.find_type_by_name("WDiffTensor<P,1>").access.name == "write" and layout.find_type_by_name("DiffTensor<Nothing,1>") is None
 
 

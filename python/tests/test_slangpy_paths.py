@@ -229,7 +229,7 @@ def test_constants_that_scripts_read():
     from slangpy.core.calldata import SLANG_PATH
     from slangpy.core.generator import MAX_DISPATCH_THREAD_GROUPS_X
 
-    assert str(SLANG_PATH) == spy.SHADER_PATH and MAX_DISPATCH_THREAD_GROUPS_X == 65535
+    assert str(SLANG_PATH) == spy.SHADER_PATH and MAX_DISPATCH_THREAD_GROUPS_X == 2097151
 
 
 def test_names_of_generic_types_are_split():
@@ -262,7 +262,8 @@ def test_tables_show_nested_rows_and_mark_one():
     rows = [{"name": "a", "value": 1, "inner": [{"name": "b", "value": 2}]}]
     text = generate_table([TableColumn("Name", 8, "name"), TableColumn("Value", 5, lambda r: str(r["value"]))], rows, lambda r: r.get("inner"),
                           rows[0]["inner"][0])
-    assert text.splitlines() == ["Name      Value", "a         1", "  b       2 <---"]
+    assert text.splitlines() == ["Name     | Value", "----------------", "a        | 1    ", "  b      | 2    <-------"]
+    assert generate_table([TableColumn("Name", 6, "name"), TableColumn("Value", 5, "value")], rows, None, None, {"Name": True}) == "Name  \n------\na     "
 
 
 def test_a_diff_pair_has_get_and_set():

@@ -14,11 +14,15 @@ static bool spyi_range_describe(const spy_arg *arg, spyi_value *value, const cha
 }
 
 static bool spyi_range_bind(spyi_fitting *fitting, const spyi_value *value, spyi_leaf *leaf) {
-    (void)fitting;
+    spyi_fit fit;
     (void)value;
     leaf->field_size = 8;
     leaf->field_align = 4;
-    return leaf->type->kind == SPYI_TYPE_SCALAR && leaf->type->scalar != SPY_DTYPE_BOOL;
+    if (leaf->type->kind != SPYI_TYPE_SCALAR || leaf->type->scalar == SPY_DTYPE_BOOL) return false;
+    // Its numbers are ints: an overload with an int parameter is better than one with a float.
+    if (spyi_fit_host(spyi_type_scalar(fitting->types, SPY_DTYPE_INT32), leaf->type, false, &fit))
+        fitting->cost += fit.cost;
+    return true;
 }
 
 static void spyi_range_field(const spyi_leaf *leaf, spyi_text *out) {

@@ -39,6 +39,9 @@ class DeclKind(_IntEnum):
     constraint = 15
 
 
+List = list  # lists of reflection objects are Python's
+
+
 class FieldList(list):  # type: ignore[type-arg]
     """TypeReflection.fields: a list of the fields in their order. A name as index finds a field, too, and keys(), values(), items() and
     get() work as those of a dict by name."""
@@ -159,13 +162,13 @@ class ResourceAccess(_IntEnum):
     read = 1
     read_write = 2
     raster_ordered = 3
-    append = 4
-    consume = 5
-    write = 6
-    feedback = 7
     access_append = 4
     access_consume = 5
     access_write = 6
+    feedback = 7
+    append = 4
+    consume = 5
+    write = 6
 
 
 class ParameterCategory(_IntEnum):

@@ -86,20 +86,20 @@ def class_of(t: TypeReflection) -> type:
 class TensorType(IntEnum):
     """ITensorType.Kind: which tensor a type is."""
 
-    itensor = 0
-    tensor = 1
-    idifftensor = 2
-    difftensor = 3
-    primal = 4
+    tensor = 0
+    itensor = 1
+    diff_tensor = 2
+    idiff_tensor = 3
+    primal_tensor = 4
     atomic = 5
 
 
 class TensorAccess(IntEnum):
     """ITensorType.Access: how a function may access a tensor."""
 
-    read = 1
-    write = 2
-    read_write = 3
+    read = 0
+    write = 1
+    read_write = 2
 
 
 ITensorType.Kind = TensorType

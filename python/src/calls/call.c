@@ -24,7 +24,7 @@ static void spyp_add_expected(spyp_call *call, const char *name, Py_ssize_t posi
     const char *words = text ? spyp_utf8(text) : NULL;
     if (words && strncmp(words, "Unsupported type <", 18) == 0) all = spyp_format("%U; expected %U", text, expected);
     PyErr_Restore(type, value, trace);
-    if (all) PyErr_SetObject(PyExc_TypeError, all);
+    if (all) PyErr_SetObject(spyp.type_error, all);
     Py_XDECREF(text);
     Py_XDECREF(all);
     Py_DECREF(expected);

@@ -504,7 +504,7 @@ static int spyp_convert_array(spyp_call *call, PyObject *object, spy_arg *arg) {
         return spyp_convert_whole(call, object, writes, arg);
     }
     found = spyp_host_array_get(&call->arena, object, "array", &array);
-    if (found == 0) PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object));
+    if (found == 0) PyErr_Format(spyp.type_error, "Unsupported type %R", (PyObject *)Py_TYPE(object));
     if (found <= 0) return -1;
     if (array.dtype == SPY_DTYPE_DEFAULT) return spyp_convert_records(call, &array, arg);
     if (array.shape.rank == 0 && !array.writable && !array.place) return spyp_convert_array_scalar(&array, arg);
@@ -571,14 +571,16 @@ const spyp_converter *spyp_converter_of(PyObject *object) {
     if (PyDict_Check(object)) return &spyp_converter_table[STRUCT];
     if (PyList_Check(object) || PyTuple_Check(object)) return &spyp_converter_table[LIST];
     if (PyBytes_Check(object)) { // bytes may be text, so the user must say which numbers they are
-        PyErr_Format(PyExc_TypeError, "Unsupported type %R: numpy.frombuffer(value, dtype) says which numbers its bytes are", (PyObject *)Py_TYPE(object));
+        PyErr_Format(spyp.type_error,
+                     "Unsupported type %R: numpy.frombuffer(value, dtype) says which numbers its bytes are",
+                     (PyObject *)Py_TYPE(object));
         return NULL;
     }
     if (spyp_is_array(object)) return &spyp_converter_table[ARRAY];
     if (!class_itself && (PyIndex_Check(object) || PyObject_HasAttrString(object, "__float__"))) return &spyp_converter_table[NUMBER];
     if (!class_itself && (PyObject_HasAttrString(object, "device_address") || PyObject_HasAttrString(object, "data_ptr")))
         return &spyp_converter_table[ADDRESS];
-    PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object));
+    PyErr_Format(spyp.type_error, "Unsupported type %R", (PyObject *)Py_TYPE(object));
     return NULL;
 }
 
@@ -591,7 +593,7 @@ static int spyp_convert_extension(spyp_call *call, PyObject *object, spy_arg *ar
                                             : spyp_extension_value(object);
     // The class is no longer registered.
     if (!value && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "Unsupported type %R", (PyObject *)Py_TYPE(object));
+        PyErr_Format(spyp.type_error, "Unsupported type %R", (PyObject *)Py_TYPE(object));
     value = spyp_arena_kept(&call->arena, value);
     return value ? spyp_convert(call, value, NULL, arg) : -1;
 }

@@ -52,6 +52,67 @@ static PyGetSetDef spyp_generator_getset[] = {
     { NULL, NULL, NULL, NULL, NULL },
 };
 
+// The Shape of a grid's offset or stride, of which rank 0 stands for `standard` in each dimension.
+static PyObject *spyp_grid_shape(const spyp_generator *g, spy_shape numbers, int64_t standard) {
+    if (numbers.rank == 0) {
+        numbers.rank = g->grid.shape.rank;
+        for (uint32_t i = 0; i < numbers.rank; i++) numbers.dims[i] = standard;
+    }
+    return spyp_shape_make(&numbers);
+}
+
+enum {
+    SPYP_GENERATOR_SHAPE,
+    SPYP_GENERATOR_OFFSET,
+    SPYP_GENERATOR_STRIDE,
+    SPYP_GENERATOR_SEED,
+    SPYP_GENERATOR_WARMUP,
+    SPYP_GENERATOR_HASH_SEED,
+    SPYP_GENERATOR_MIN,
+    SPYP_GENERATOR_MAX
+};
+
+static PyObject *spyp_generator_get(PyObject *self, void *closure) {
+    const spyp_generator *g = (spyp_generator *)self;
+    switch ((intptr_t)closure) {
+    case SPYP_GENERATOR_SHAPE: return spyp_shape_make(&g->grid.shape);
+    case SPYP_GENERATOR_OFFSET: return spyp_grid_shape(g, g->grid.offset, 0);
+    case SPYP_GENERATOR_STRIDE: return spyp_grid_shape(g, g->grid.stride, 1);
+    case SPYP_GENERATOR_SEED: return PyLong_FromUnsignedLong(g->random.seed);
+    case SPYP_GENERATOR_WARMUP: return PyLong_FromUnsignedLong(g->random.warmup);
+    case SPYP_GENERATOR_HASH_SEED: return PyBool_FromLong(!g->random.raw_seed);
+    case SPYP_GENERATOR_MIN: return PyFloat_FromDouble((double)g->low);
+    default: return PyFloat_FromDouble((double)g->high);
+    }
+}
+
+#define SPYP_GENERATOR_SEEDS                                                                                 \
+    { "seed", spyp_generator_get, NULL, "The seed of the random numbers.", (void *)SPYP_GENERATOR_SEED },    \
+        { "warmup", spyp_generator_get, NULL,                                                                \
+          "How often a thread's index is hashed before the seed joins it.", (void *)SPYP_GENERATOR_WARMUP }, \
+    {                                                                                                        \
+        "hash_seed", spyp_generator_get, NULL, "Whether the seed is hashed.",                                \
+            (void *)SPYP_GENERATOR_HASH_SEED                                                                 \
+    }
+
+static PyGetSetDef spyp_no_getset[] = { { NULL, NULL, NULL, NULL, NULL } };
+static PyGetSetDef spyp_grid_getset[] = {
+    { "shape", spyp_generator_get, NULL, "The grid's sizes; -1 takes the call's size.",
+      (void *)SPYP_GENERATOR_SHAPE },
+    { "offset", spyp_generator_get, NULL, "The number that is added to each coordinate.",
+      (void *)SPYP_GENERATOR_OFFSET },
+    { "stride", spyp_generator_get, NULL, "The factor of each coordinate.", (void *)SPYP_GENERATOR_STRIDE },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+static PyGetSetDef spyp_random_getset[] = { SPYP_GENERATOR_SEEDS, { NULL, NULL, NULL, NULL, NULL } };
+static PyGetSetDef spyp_rand_float_getset[] = {
+    SPYP_GENERATOR_SEEDS,
+    { "min", spyp_generator_get, NULL, "The least number.", (void *)SPYP_GENERATOR_MIN },
+    { "max", spyp_generator_get, NULL, "The upper limit, which no number reaches.",
+      (void *)SPYP_GENERATOR_MAX },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
 static PyObject *spyp_grid_of(PyTypeObject *type, PyObject *shape, PyObject *offset, PyObject *stride);
 
 static PyObject *spyp_ids(PyTypeObject *type, PyObject *args, PyObject *kwargs, int kind) {
@@ -837,20 +898,24 @@ static PyType_Slot spyp_generator_slots[] = {
 SPYP_TYPE(spyp_generator_spec, "Generator", spyp_generator,
           Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, spyp_generator_slots);
 
-#define SPYP_GENERATOR_TYPE(name, make, doc)                                                                 \
-    static PyType_Slot make##_slots[] = { { Py_tp_doc, (void *)doc },                                        \
-                                          { Py_tp_new, (void *)make },                                       \
-                                          { 0, NULL } };                                                     \
+#define SPYP_GENERATOR_TYPE(name, make, getset, doc)                                                         \
+    static PyType_Slot make##_slots[] = {                                                                    \
+        { Py_tp_doc, (void *)doc }, { Py_tp_new, (void *)make }, { Py_tp_getset, getset }, { 0, NULL }       \
+    };                                                                                                       \
     SPYP_TYPE(make##_spec, name, spyp_generator, Py_TPFLAGS_BASETYPE, make##_slots)
 
-SPYP_GENERATOR_TYPE("CallIdArg", spyp_call_id_new, "CallIdArg(dims=-1): the argument that call_id() returns.");
-SPYP_GENERATOR_TYPE("ThreadIdArg", spyp_thread_id_new, "ThreadIdArg(dims=-1): the argument that thread_id() returns.");
-SPYP_GENERATOR_TYPE("GridArg", spyp_grid_new, "GridArg(shape, offset=None, stride=None): the argument that grid() returns.");
-SPYP_GENERATOR_TYPE("WangHashArg", spyp_wang_hash_make,
-                    "WangHashArg(dims=-1, seed=0, warmup=0, hash_seed=True): the argument that wang_hash() returns.");
+SPYP_GENERATOR_TYPE("CallIdArg", spyp_call_id_new, spyp_no_getset,
+                    "CallIdArg(dims=-1): the argument that call_id() returns.");
+SPYP_GENERATOR_TYPE("ThreadIdArg", spyp_thread_id_new, spyp_no_getset,
+                    "ThreadIdArg(dims=-1): the argument that thread_id() returns.");
+SPYP_GENERATOR_TYPE("GridArg", spyp_grid_new, spyp_grid_getset,
+                    "GridArg(shape, offset=None, stride=None): the argument that grid() returns.");
 SPYP_GENERATOR_TYPE(
-    "RandFloatArg", spyp_rand_float_make,
-    "RandFloatArg(min, max, dim=-1, seed=0, warmup=0, hash_seed=True): the argument that rand_float() returns.");
+    "WangHashArg", spyp_wang_hash_make, spyp_random_getset,
+    "WangHashArg(dims=-1, seed=0, warmup=0, hash_seed=True): the argument that wang_hash() returns.");
+SPYP_GENERATOR_TYPE("RandFloatArg", spyp_rand_float_make, spyp_rand_float_getset,
+                    "RandFloatArg(min, max, dim=-1, seed=0, warmup=0, hash_seed=True): the argument that "
+                    "rand_float() returns.");
 
 static PyType_Slot spyp_ref_slots[] = {
     { Py_tp_doc,

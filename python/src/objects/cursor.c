@@ -417,6 +417,19 @@ static PyObject *spyp_place_read(PyObject *self, PyObject *ignored) {
     return value;
 }
 
+static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *value, char *data,
+                            const char *what);
+
+// Changes the elements of an array of structs by a tuple of as many values, whose dicts may have any of the fields.
+static int spyp_place_merge_items(spyp_place *p, const spy_type_info *info, PyObject *items, char *data,
+                                  const char *what) {
+    int status = 0;
+    for (Py_ssize_t i = 0; status == 0 && i < (Py_ssize_t)info->count; i++)
+        status = spyp_place_merge(p, info->element, PyTuple_GetItem(items, i),
+                                  data + (size_t)i * info->element->size_bytes, what);
+    return status;
+}
+
 // Changes the fields that `dict` names in the value at `data`. Other names are ignored.
 static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *value, char *data,
                             const char *what) {
@@ -436,6 +449,16 @@ static int spyp_place_merge(spyp_place *p, const spy_type_info *info, PyObject *
         size_t count;
         spy_dtype scalar = spyp_scalar_of(info, &count);
         bool pointer = info->kind == SPY_TYPE_KIND_POINTER; // a pointer takes a tensor's address, not its contents
+        if (!scalar && info->kind == SPY_TYPE_KIND_ARRAY && (PyList_Check(value) || PyTuple_Check(value))) {
+            PyObject *items = PyList_Check(value) ? PyList_AsTuple(value) : Py_NewRef(value);
+            bool fits = items && PyTuple_Size(items) == (Py_ssize_t)info->count;
+            int status = !items ? -1
+                         : fits ? spyp_place_merge_items(p, info, items, data, what)
+                                : spyp_value_write(p->range->module, info, value, data,
+                                                   what); // raises the error for the number of items
+            Py_XDECREF(items);
+            return status;
+        }
         if (!scalar || pointer || PyBytes_Check(value) || !spyp_is_array(value)) // bytes are written by set_data()
             return spyp_value_write(p->range->module, info, value, data, what);
         spyp_arena_begin(&arena);

@@ -482,7 +482,8 @@ static int spyp_conformances_number(PyObject *list, const char *where) {
         long id = PyLong_AsLong(PyTuple_GetItem(item, 2));
         bool twice = spyp_conformance_meets(list, i, item, -1);
         if (twice || (id >= 0 && spyp_conformance_meets(list, i, item, id))) {
-            PyErr_Format(spyp.error, "%s: 'type_conformances': %R has a %s that another one has, too", where, item, twice ? "type" : "number");
+            PyErr_Format(spyp.value_error, "%s: 'type_conformances': %R has a %s that another one has, too",
+                         where, item, twice ? "type" : "number");
             return -1;
         }
         if (id >= 0) continue;

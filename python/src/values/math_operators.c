@@ -213,6 +213,32 @@ SPYP_MATH_BINARY(spyp_math_xor, SPYP_MATH_XOR)
 SPYP_MATH_BINARY(spyp_math_left, SPYP_MATH_LEFT)
 SPYP_MATH_BINARY(spyp_math_right, SPYP_MATH_RIGHT)
 
+// The operators += and so on change a vector itself, as in SlangPy, so that all names of it show the new components.
+static PyObject *spyp_math_in_place(PyObject *self, PyObject *other, spyp_math_operator op) {
+    const spyp_math_kind *kind = spyp_math_kind_of(self);
+    PyObject *result = spyp_math_binary(self, other, op);
+    if (!result || result == Py_NotImplemented || spyp_math_kind_of(result) != kind) return result;
+    memcpy(((spyp_math_value *)self)->data, ((spyp_math_value *)result)->data,
+           spyp_math_size(kind) * spy_dtype_size_bytes(kind->dtype));
+    Py_DECREF(result);
+    return Py_NewRef(self);
+}
+
+#define SPYP_MATH_IN_PLACE(name, op)                                                                         \
+    static PyObject *name(PyObject *self, PyObject *other) {                                                 \
+        return spyp_math_in_place(self, other, op);                                                          \
+    }
+SPYP_MATH_IN_PLACE(spyp_math_add_to, SPYP_MATH_ADD)
+SPYP_MATH_IN_PLACE(spyp_math_subtract_from, SPYP_MATH_SUBTRACT)
+SPYP_MATH_IN_PLACE(spyp_math_multiply_by, SPYP_MATH_MULTIPLY)
+SPYP_MATH_IN_PLACE(spyp_math_divide_by, SPYP_MATH_DIVIDE)
+SPYP_MATH_IN_PLACE(spyp_math_modulo_by, SPYP_MATH_REMAINDER)
+SPYP_MATH_IN_PLACE(spyp_math_and_with, SPYP_MATH_AND)
+SPYP_MATH_IN_PLACE(spyp_math_or_with, SPYP_MATH_OR)
+SPYP_MATH_IN_PLACE(spyp_math_xor_with, SPYP_MATH_XOR)
+SPYP_MATH_IN_PLACE(spyp_math_left_by, SPYP_MATH_LEFT)
+SPYP_MATH_IN_PLACE(spyp_math_right_by, SPYP_MATH_RIGHT)
+
 // a @ b: math.mul(a, b), or NotImplemented if an operand is not a value type.
 static PyObject *spyp_math_matmul(PyObject *a, PyObject *b) {
     const spyp_math_kind *left = spyp_math_kind_of(a), *right = spyp_math_kind_of(b);
@@ -314,6 +340,7 @@ enum {
         SPYP_MATH_OF_FLOAT | SPYP_MATH_OF_MATRIX | SPYP_MATH_OF_QUATERNION | SPYP_MATH_OF_HALF,
     SPYP_MATH_OF_NUMBERS = SPYP_MATH_OF_REAL | SPYP_MATH_OF_INT,
     SPYP_MATH_OF_BITS = SPYP_MATH_OF_INT | SPYP_MATH_OF_BOOL,
+    SPYP_MATH_OF_VECTOR = SPYP_MATH_OF_INT | SPYP_MATH_OF_FLOAT,
     SPYP_MATH_OF_ALL = SPYP_MATH_OF_NUMBERS | SPYP_MATH_OF_BOOL
 };
 
@@ -339,6 +366,16 @@ static const struct {
     { Py_nb_invert, SPYP_MATH_OF_BITS, (void *)spyp_math_invert },
     { Py_nb_lshift, SPYP_MATH_OF_INT, (void *)spyp_math_left },
     { Py_nb_rshift, SPYP_MATH_OF_INT, (void *)spyp_math_right },
+    { Py_nb_inplace_add, SPYP_MATH_OF_VECTOR, (void *)spyp_math_add_to },
+    { Py_nb_inplace_subtract, SPYP_MATH_OF_VECTOR, (void *)spyp_math_subtract_from },
+    { Py_nb_inplace_multiply, SPYP_MATH_OF_VECTOR, (void *)spyp_math_multiply_by },
+    { Py_nb_inplace_true_divide, SPYP_MATH_OF_VECTOR, (void *)spyp_math_divide_by },
+    { Py_nb_inplace_remainder, SPYP_MATH_OF_INT, (void *)spyp_math_modulo_by },
+    { Py_nb_inplace_and, SPYP_MATH_OF_BITS, (void *)spyp_math_and_with },
+    { Py_nb_inplace_or, SPYP_MATH_OF_BITS, (void *)spyp_math_or_with },
+    { Py_nb_inplace_xor, SPYP_MATH_OF_BITS, (void *)spyp_math_xor_with },
+    { Py_nb_inplace_lshift, SPYP_MATH_OF_INT, (void *)spyp_math_left_by },
+    { Py_nb_inplace_rshift, SPYP_MATH_OF_INT, (void *)spyp_math_right_by },
     { Py_nb_bool, SPYP_MATH_OF_BOOL | SPYP_MATH_OF_HALF, (void *)spyp_math_bool },
     { Py_nb_float, SPYP_MATH_OF_ALL, (void *)spyp_math_number_float },
     { Py_nb_int, SPYP_MATH_OF_ALL, (void *)spyp_math_number_int },

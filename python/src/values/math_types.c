@@ -630,7 +630,7 @@ static PyType_Slot *spyp_math_put_all(PyType_Slot *at, const PyType_Slot *slots)
 
 static PyObject *spyp_math_type_make(PyObject *module, const spyp_math_kind *kind, const char *full_name) {
     char doc[1200];
-    PyType_Slot slots[40], *at = slots;
+    PyType_Slot slots[64], *at = slots;
     PyType_Spec spec = { full_name, 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots };
     bool scalar = kind->form == SPYP_MATH_SCALAR, matrix = kind->form == SPYP_MATH_MATRIX;
     bool quaternion = kind->form == SPYP_MATH_QUATERNION;
