@@ -14,8 +14,10 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
     view->shape = parent->shape;
     view->strides = parent->strides;
     view->offset_bytes = parent->offset_bytes;
-    spyi_gradients_inherit(view, parent);
-    return view;
+    if (spyi_gradients_inherit(view, parent)) return view;
+    spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    spyi_object_release(&view->object);
+    return NULL;
 }
 
 // Checks by its smallest and largest offset that a view's elements lie within the bytes of the tensor's

@@ -95,8 +95,8 @@ static bool spyi_has_strings(const char *const *strings, size_t count) {
 static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text *error) {
     const spy_allocator *a = &desc->allocator;
     bool some = a->allocate || a->reallocate || a->free, all = a->allocate && a->reallocate && a->free;
-    if (desc->include_path_count && !desc->include_paths) {
-        spyi_text_add(error, "desc.include_path_count is %zu, include_paths is NULL",
+    if (!spyi_has_strings(desc->include_paths, desc->include_path_count)) {
+        spyi_text_add(error, "desc.include_path_count is %zu, include_paths is NULL or holds a NULL",
                       desc->include_path_count);
     } else if (!spyi_has_strings(desc->slang_paths, desc->slang_path_count)) {
         spyi_text_add(error, "desc.slang_path_count is %zu, slang_paths is NULL or holds a NULL",
