@@ -125,7 +125,8 @@
 //
 // >>guide 4: modules and finding the compiler
 //
-// spy_load_module takes a file, or text by desc.source. `import` looks in the file's folder, in
+// spy_load_module takes a file, or text by desc.source. (Text in one line needs "};" after a struct: Slang ends
+// the declaration at a semicolon or at the end of the line.) `import` looks in the file's folder, in
 // desc.include_paths, then in those of the device. spy_find_function knows "f", "ns::f", methods and
 // constructors ("Type::method", "Type", see 13), and generics made concrete: "f<float, 4>". Overloads, and
 // generics without brackets, are resolved at the call, by its arguments.
@@ -238,8 +239,8 @@
 //     spy_arg_packed                  a copy that spy_pack made of an argument and all that it points to
 //
 // Numbers and host arrays are converted when the value fits: 300 for uint8_t and 2.5 for int are errors, 0.1
-// for half is rounded, every number but 0 is true for bool. A host array that the call runs over is uploaded
-// at each call.
+// for half is rounded and 1e300 for float is infinity, as in C; every number but 0 is true for bool. A host
+// array that the call runs over is uploaded at each call.
 //
 // Scalars in tensors are converted as in C, but never to fewer bits, from float to int, or to bool: uint8_t
 // feeds int, int feeds uint and float; double does not feed float. Outputs are not converted, except
@@ -290,7 +291,8 @@
 //     (100, 2)       a number      an error: dimension 1 must be 3
 //
 // Given output tensors take part in the call's shape, too. An output must have a separate element for each
-// element of the call, so an output that would be stretched is an error. With
+// element of the call, so an output that would be stretched is an error; so is a view whose dimensions lie
+// within each other, such as one of shape (3, 2) with strides (2, 3). With
 // spy_module_desc.strict_broadcasting missing dimensions are errors too (numbers are still allowed).
 //
 // spy_vmap gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.
@@ -2952,8 +2954,8 @@ SPY_API spy_status spy_list_submit(spy_command_list *list);
 
 // Changes values of a recorded call from the next submission on; submitted work keeps the old values. `call`
 // is the call's number in the finished list, from 0 (spy_list_info.call_count just before the call was
-// recorded). `args` are the values to change, by name, or by position as in a call; parts of structs, and
-// global shader parameters, by path ("light.color"). These can be changed: numbers, host arrays and host data
+// recorded). `args` are the values to change, by name, or by position as in a call; parts of structs that were
+// given by their fields, and global shader parameters, by path ("light.color"). These can be changed: numbers, host arrays and host data
 // that feed one value, and random generators. The new value must have the same shape and a type that the
 // parameter takes. On an error nothing is changed. SPY_ERROR_NOT_FOUND: the call has no such value;
 // SPY_ERROR_TYPE_MISMATCH: the value is of another kind; SPY_ERROR_OUT_OF_RANGE: the list has no such call,
@@ -24326,10 +24328,17 @@ static spy_status spyi_check_sampler_desc(const spy_sampler_desc *d, spy_sampler
         if (*filters[i] == SPY_FILTER_DEFAULT) *filters[i] = SPY_FILTER_LINEAR;
         if (*modes[i] == SPY_ADDRESS_MODE_DEFAULT) *modes[i] = SPY_ADDRESS_MODE_WRAP;
     }
-    if ((int)out->compare < 0 || out->compare > SPY_COMPARE_ALWAYS || (int)out->reduction < 0 ||
-        out->reduction > SPY_REDUCTION_MAX) {
-        spyi_text_add(error, "desc.compare or desc.reduction is not one of its enum");
+    if ((int)out->compare < 0 || out->compare > SPY_COMPARE_ALWAYS) {
+        spyi_text_add(error, "desc.compare is %d, not one of spy_compare", (int)out->compare);
         return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if ((int)out->reduction < 0 || out->reduction > SPY_REDUCTION_MAX) {
+        spyi_text_add(error, "desc.reduction is %d, not one of spy_reduction", (int)out->reduction);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!(out->mip_bias - out->mip_bias == 0)) { // not of infinities and NaN
+        spyi_text_add(error, "desc.mip_bias is %g, not a number of levels", (double)out->mip_bias);
+        return SPY_ERROR_OUT_OF_RANGE;
     }
     if (!(out->min_level >= 0) || (out->max_level != 0 && !(out->max_level >= out->min_level))) {
         spyi_text_add(error, "desc: levels %g to %g are no range", (double)out->min_level,
@@ -24717,8 +24726,8 @@ static spyi_texel_sizes spyi_box_sizes(uint32_t format, const spyi_image_box *bo
 static bool spyi_region_fits(const char *name, uint32_t at, uint32_t *size, uint32_t most, uint32_t block,
                              spyi_text *error) {
     if (at >= most || *size > most - at) {
-        spyi_text_add(error, "the region's %s %u to %u are not within the level's %u", name, at,
-                      at + (*size ? *size : 1) - 1, most);
+        spyi_text_add(error, "the region's %s %u to %llu are not within the level's %u", name, at,
+                      (unsigned long long)at + (*size ? *size : 1) - 1, most);
         return false;
     }
     if (*size == 0) *size = most - at;
@@ -24746,8 +24755,9 @@ static spy_status spyi_region_box(const spy_texture *t, const spy_texture_region
         return SPY_ERROR_OUT_OF_RANGE;
     }
     if (region->layer >= part->layer_count || region->layer_count > part->layer_count - region->layer) {
-        spyi_text_add(error, "the region's layers %u to %u are not within the texture's %u", region->layer,
-                      region->layer + (region->layer_count ? region->layer_count : 1) - 1, part->layer_count);
+        spyi_text_add(error, "the region's layers %u to %llu are not within the texture's %u", region->layer,
+                      (unsigned long long)region->layer + (region->layer_count ? region->layer_count : 1) - 1,
+                      part->layer_count);
         return SPY_ERROR_OUT_OF_RANGE;
     }
     box->level = part->first_level + region->level;
@@ -26227,10 +26237,15 @@ spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
         valid = order.dims[i] >= 0 && (uint32_t)order.dims[i] < order.count && !(seen & 1u << order.dims[i]);
         if (valid) seen |= 1u << order.dims[i];
     }
-    if (!valid)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: order must name each of the %u dimensions once", function, tensor->shape.rank);
-    else view = spyi_view_new(tensor, function);
+    if (!valid) {
+        spyi_text text = { NULL, 0, 0 };
+        spyi_text_add(&text, "order must name each of the %u dimensions once, got", tensor->shape.rank);
+        for (uint32_t i = 0; i < order.count && i < SPY_MAX_RANK; i++)
+            spyi_text_add(&text, "%s%d", i ? ", " : " ", (int)order.dims[i]);
+        if (order.count == 0 || order.count > SPY_MAX_RANK)
+            spyi_text_add(&text, " %u dimensions", order.count);
+        spyi_fail_text(device, SPY_ERROR_INVALID_ARGUMENT, function, &text);
+    } else view = spyi_view_new(tensor, function);
     if (view) {
         for (uint32_t i = 0; i < order.count; i++) {
             view->shape.dims[i] = tensor->shape.dims[order.dims[i]];
@@ -26613,9 +26628,14 @@ static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const
     }
     int64_t count = shape->rank <= SPY_MAX_RANK ? spyi_shape_count(&known) : -1;
     if (count < 0 || opens > 1) {
+        spyi_text got = { NULL, 0, 0 };
+        if (shape->rank > SPY_MAX_RANK) spyi_text_add(&got, "%u sizes", shape->rank);
+        else spyi_shape_text(shape, &got);
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: expected at most %d sizes of 0 and more, one of them -1 at most", function,
-                  SPY_MAX_RANK);
+                  "%s: expected at most %d sizes of 0 and more, one of them -1 at most, with a product below "
+                  "2^60, got %s",
+                  function, SPY_MAX_RANK, spyi_text_str(&got));
+        spyi_text_free(&got);
         return false;
     }
     bool fits = opens && count > 0 ? tensor->element_count % count == 0 : count == tensor->element_count;
@@ -26959,6 +26979,8 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
         double value = spyi_float_value(scalar, dtype);
         if (value != value) spyi_text_add(out, "nan");
         else if (!spyi_print_is_finite(value)) spyi_text_add(out, value < 0 ? "-inf" : "inf");
+        else if (value > -1e15 && value < 1e15 && value == (double)(int64_t)value)
+            spyi_text_add(out, "%lld", (long long)value); // "%.1g" would say 3e+02 of 300
         else spyi_text_add(out, "%.*g", spyi_shortest_places(value, dtype) + 1, value);
     } else if (spyi_convert_scalars(&i, SPY_DTYPE_INT64, scalar, dtype, 1)) {
         spyi_text_add(out, "%lld", (long long)i);
@@ -29182,7 +29204,7 @@ static spy_tensor *spyi_saved_tensor(const spy_device *device, const spy_args *a
     spy_tensor *t = arg->kind == SPY_ARG_KIND_TENSOR ? arg->value.tensor : NULL;
     if (!plain)
         spyi_text_add(error, "argument %zu: expected a name of its own of 1 to 255 plain bytes, got '%s'",
-                      index, arg->name ? arg->name : "");
+                      index + 1, arg->name ? arg->name : "");
     else if (arg->kind != SPY_ARG_KIND_TENSOR)
         spyi_text_add(error, "'%s': expected a tensor, got another argument", arg->name);
     else if (!spyi_is_on(device, t, SPYI_KIND_TENSOR)) {
@@ -42031,7 +42053,7 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     bool packed = desc->name && spyi_store_pack(device->ctx.pack); // a pack knows modules by their names
-    if (!desc->path && !desc->source && !desc->precompiled && !packed)
+    if (!(desc->path && desc->path[0]) && !desc->source && !desc->precompiled && !packed)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);
     if (desc->precompiled && (desc->source || !desc->precompiled_size_bytes))
@@ -47353,7 +47375,10 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
     case SPY_ARG_KIND_PAIR:
         if (arg->count != 2 || !arg->value.fields)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "expected a value and its gradient");
+                                !arg->value.fields ? "expected a value and its gradient, got NULL"
+                                : arg->count < 2
+                                    ? "expected a value and its gradient, got less than two arguments"
+                                    : "expected a value and its gradient, got more than two arguments");
         v->child_count = 2;
         return SPY_OK;
     case SPY_ARG_KIND_RESULT:
@@ -49360,6 +49385,8 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
                       open->params[p].type->display);
         spyi_value_text(&a->values->items[of_param[p]], &text);
+        if (a->values->items[of_param[p]].cast)
+            spyi_text_add(&text, " as '%s' (spy_vcast)", a->values->items[of_param[p]].cast);
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "%s; no type that the arguments can have fits%s%s%s",
@@ -71334,7 +71361,9 @@ static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **p
     *pack = path ? spyi_archive_open(file.data, file.size, true, &why)
                  : spyi_archive_open(desc->pack_data, desc->pack_size_bytes, false, &why);
     if (!*pack)
-        spyi_text_add(error, "%s cannot be used: %s", path ? path : "desc.pack_data", spyi_text_str(&why));
+        spyi_text_add(error,
+                      path ? "desc.pack: '%s' cannot be used: %s" : "desc.pack_data%s cannot be used: %s",
+                      path ? path : "", spyi_text_str(&why));
     spyi_text_free(&why);
     if (*pack) return SPY_OK;
     return spyi_failed_allocations() != failed ? SPY_ERROR_OUT_OF_MEMORY : SPY_ERROR_INVALID_ARGUMENT;

@@ -169,7 +169,9 @@ static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **p
     *pack = path ? spyi_archive_open(file.data, file.size, true, &why)
                  : spyi_archive_open(desc->pack_data, desc->pack_size_bytes, false, &why);
     if (!*pack)
-        spyi_text_add(error, "%s cannot be used: %s", path ? path : "desc.pack_data", spyi_text_str(&why));
+        spyi_text_add(error,
+                      path ? "desc.pack: '%s' cannot be used: %s" : "desc.pack_data%s cannot be used: %s",
+                      path ? path : "", spyi_text_str(&why));
     spyi_text_free(&why);
     if (*pack) return SPY_OK;
     return spyi_failed_allocations() != failed ? SPY_ERROR_OUT_OF_MEMORY : SPY_ERROR_INVALID_ARGUMENT;

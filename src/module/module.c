@@ -114,7 +114,7 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     bool packed = desc->name && spyi_store_pack(device->ctx.pack); // a pack knows modules by their names
-    if (!desc->path && !desc->source && !desc->precompiled && !packed)
+    if (!(desc->path && desc->path[0]) && !desc->source && !desc->precompiled && !packed)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);
     if (desc->precompiled && (desc->source || !desc->precompiled_size_bytes))

@@ -2,6 +2,7 @@
 // do not fit together, and memory that runs out. Each is an error that says so, and nothing that was there is lost.
 #include "gpu_test.h"
 
+#include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@ static spy_module *module;
 static char folder[64];
 
 static const char source[] = "[Differentiable] float square(float x) { return x * x; }\n"
+                             "interface IShape { float area(); };\nstruct Point { float at; };\nfloat area(IShape s) { return s.area(); }\n"
                              "struct Corner { float4 position : SV_Position; float3 color; };\n"
                              "[shader(\"vertex\")] Corner vs(float3 position, float3 color) {\n"
                              "    Corner c; c.position = float4(position, 1); c.color = color; return c;\n"
@@ -164,6 +166,58 @@ static void test_packed(void **state) {
     spy_release_device(other);
 }
 
+// Messages say what came.
+static void test_messages(void **state) {
+    NEEDS_DEVICE();
+    static const float numbers[3] = { 1, 2, 300 };
+    spy_tensor *x = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_FLOAT32, NULL, NULL, SPY_SHAPE(3), numbers));
+    spy_tensor *bytes = MADE(spy_tensor, gpu_tensor(gpu_device, SPY_DTYPE_UINT8, NULL, NULL, SPY_SHAPE(3), NULL));
+    FAILS(SPY_ERROR_OUT_OF_RANGE, spy_tensor_copy(bytes, x), "spy_tensor_copy", "element 2 of from, 300, does not fit into uint8_t");
+    assert_null(spy_create_transpose(x, SPY_DIMS(1, 0)));
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_create_transpose", "1 dimensions once, got 1, 0");
+    assert_null(spy_create_reshape(x, SPY_SHAPE(4294967296, 4294967296)));
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_create_reshape", "below 2^60, got (4294967296, 4294967296)");
+    spy_module_desc d;
+    memset(&d, 0, sizeof d);
+    d.path = "";
+    assert_null(spy_load_module(gpu_device, &d));
+    ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_load_module", "neither path nor source");
+    spy_device_desc pack = gpu_desc();
+    pack.pack = "/dev/null";
+    assert_null(spy_create_device(&pack));
+    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_create_device", "desc.pack: '/dev/null'");
+    FAILS(SPY_ERROR_INVALID_ARGUMENT,
+          spy_call(MADE(spy_function, spy_find_function(module, "square")), SPY_ARGS(spy_arg_diff_pair("x", SPY_ARGS(spy_arg_f32(NULL, 1))))),
+          "spy_call", "square", "'x'", "got less than two");
+    FAILS(SPY_ERROR_TYPE_MISMATCH,
+          spy_call(MADE(spy_function, spy_find_function(module, "area")), SPY_ARGS(spy_vcast(spy_arg_data("s", numbers, 4), "Point"))),
+          "spy_call", "area", "'s'", "expected IShape", "as 'Point' (spy_vcast)");
+    if (gpu_has_textures()) {
+        static const spy_sampler_desc zero;
+        spy_sampler_desc s = zero;
+        s.mip_bias = (float)NAN;
+        assert_null(spy_create_sampler(gpu_device, &s));
+        ERROR_ON(gpu_device, SPY_ERROR_OUT_OF_RANGE, "spy_create_sampler", "mip_bias", "nan");
+        s = zero;
+        s.reduction = (spy_reduction)9;
+        assert_null(spy_create_sampler(gpu_device, &s));
+        ERROR_ON(gpu_device, SPY_ERROR_INVALID_ARGUMENT, "spy_create_sampler", "desc.reduction is 9");
+        spy_texture_desc td;
+        memset(&td, 0, sizeof td);
+        td.format = SPY_FORMAT_R32_FLOAT;
+        spy_texture *t = MADE(spy_texture, spy_create_texture(gpu_device, &td));
+        spy_texture_region r;
+        memset(&r, 0, sizeof r);
+        r.x = UINT32_MAX;
+        r.width = 2;
+        float texels[2] = { 0 };
+        FAILS(SPY_ERROR_OUT_OF_RANGE, spy_texture_read(t, &r, texels, sizeof texels), "spy_texture_read", "columns 4294967295 to 4294967296");
+        spy_release_texture(t);
+    }
+    spy_release_tensor(x);
+    spy_release_tensor(bytes);
+}
+
 // >>draws
 
 static void test_attributes(void **state) {
@@ -309,6 +363,7 @@ int main(void) {
         cmocka_unit_test(test_no_file),
         cmocka_unit_test(test_module_descs),
         cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_messages),
         cmocka_unit_test(test_attributes),
         cmocka_unit_test(test_device_without_memory),
         cmocka_unit_test(test_objects_without_memory),
