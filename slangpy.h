@@ -1271,9 +1271,9 @@ typedef struct spy_device_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_device_desc;
 
-// Creates a device. Returns NULL on failure; spy_take_error(NULL) then has the reason, and desc->log has
-// received it. The caller releases the device. Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is
-// loaded with the first module.
+// Creates a device. Returns NULL on failure; spy_take_error(NULL) then has the reason, in the place of any
+// earlier error of this thread, and desc->log has received it. The caller releases the device. Threads: any.
+// Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
 SPY_API spy_device *spy_create_device(const spy_device_desc *desc);
 
 // Adds one reference to the device, which then needs one more release: for parts of a program that share a
@@ -11940,6 +11940,9 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
 // Reports an error to the log and to the device, or to this thread when ctx is NULL. Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+// Drops this thread's error that has not been read, so that the next one, whose reason is told nowhere else, takes its
+// place.
+SPYI_FN void spyi_forget_thread_error(void);
 // Returns the status of this thread's last error. Call it right after a public function that returned NULL.
 SPYI_FN spy_status spyi_reported_status(void);
 // Reports that a call is refused because this process is the child of a fork. Returns the status.
@@ -14551,6 +14554,10 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     spyi_mutex_unlock(&ctx->error_lock);
     spyi_text_free(&text);
     return status;
+}
+
+void spyi_forget_thread_error(void) {
+    spyi_this_thread.code = SPY_OK;
 }
 
 spy_status spyi_reported_status(void) {
@@ -71474,10 +71481,12 @@ static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *de
 spy_device *spy_create_device(const spy_device_desc *desc) {
     const char *function = "spy_create_device";
     if (!desc) {
+        spyi_forget_thread_error();
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
         return NULL;
     }
     if (SPYI_DESC_PROBLEM(spy_device_desc, desc) != NULL) { // not even its log can be trusted
+        spyi_forget_thread_error();
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
                   SPYI_DESC_PROBLEM(spy_device_desc, desc));
         return NULL;
@@ -71517,6 +71526,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         // it, too.
         if (spyi_log_wants(&setup, SPY_LOG_LEVEL_ERROR))
             spyi_logf(&setup, SPY_LOG_LEVEL_ERROR, "%s: %s", function, spyi_text_str(&error));
+        spyi_forget_thread_error();
         spyi_fail(NULL, status, "%s: %s", function, spyi_text_str(&error));
         if (device) spyi_device_destroy(device);
         device = NULL;

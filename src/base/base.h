@@ -371,6 +371,9 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
 // Reports an error to the log and to the device, or to this thread when ctx is NULL. Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+// Drops this thread's error that has not been read, so that the next one, whose reason is told nowhere else, takes its
+// place.
+SPYI_FN void spyi_forget_thread_error(void);
 // Returns the status of this thread's last error. Call it right after a public function that returned NULL.
 SPYI_FN spy_status spyi_reported_status(void);
 // Reports that a call is refused because this process is the child of a fork. Returns the status.

@@ -282,10 +282,12 @@ static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *de
 spy_device *spy_create_device(const spy_device_desc *desc) {
     const char *function = "spy_create_device";
     if (!desc) {
+        spyi_forget_thread_error();
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
         return NULL;
     }
     if (SPYI_DESC_PROBLEM(spy_device_desc, desc) != NULL) { // not even its log can be trusted
+        spyi_forget_thread_error();
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
                   SPYI_DESC_PROBLEM(spy_device_desc, desc));
         return NULL;
@@ -325,6 +327,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         // it, too.
         if (spyi_log_wants(&setup, SPY_LOG_LEVEL_ERROR))
             spyi_logf(&setup, SPY_LOG_LEVEL_ERROR, "%s: %s", function, spyi_text_str(&error));
+        spyi_forget_thread_error();
         spyi_fail(NULL, status, "%s: %s", function, spyi_text_str(&error));
         if (device) spyi_device_destroy(device);
         device = NULL;

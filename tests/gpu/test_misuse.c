@@ -218,6 +218,23 @@ static void test_messages(void **state) {
     spy_release_tensor(bytes);
 }
 
+// The reason of a failed creation is told, whatever error of the thread nobody has read.
+static void test_earlier_error(void **state) {
+    NEEDS_DEVICE();
+    spy_device_desc d;
+    memset(&d, 0, sizeof d);
+    (void)spy_tensor_fill(NULL, 1);
+    assert_null(spy_create_device(&d));
+    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_create_device", "desc.backend");
+    (void)spy_tensor_fill(NULL, 1);
+    assert_null(spy_create_device(NULL));
+    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_create_device", "got NULL");
+    (void)spy_tensor_fill(NULL, 1);
+    spy_device_desc good = gpu_desc();
+    spy_release_device(MADE(spy_device, spy_create_device(&good)));
+    ERROR_ON(NULL, SPY_ERROR_INVALID_ARGUMENT, "spy_tensor_fill");
+}
+
 // >>draws
 
 static void test_attributes(void **state) {
@@ -364,6 +381,7 @@ int main(void) {
         cmocka_unit_test(test_module_descs),
         cmocka_unit_test(test_packed),
         cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_earlier_error),
         cmocka_unit_test(test_attributes),
         cmocka_unit_test(test_device_without_memory),
         cmocka_unit_test(test_objects_without_memory),
