@@ -125,7 +125,8 @@
 //
 // >>guide 4: modules and finding the compiler
 //
-// spy_load_module takes a file, or text by desc.source. `import` looks in the file's folder, in
+// spy_load_module takes a file, or text by desc.source. (Text in one line needs "};" after a struct: Slang ends
+// the declaration at a semicolon or at the end of the line.) `import` looks in the file's folder, in
 // desc.include_paths, then in those of the device. spy_find_function knows "f", "ns::f", methods and
 // constructors ("Type::method", "Type", see 13), and generics made concrete: "f<float, 4>". Overloads, and
 // generics without brackets, are resolved at the call, by its arguments.
@@ -238,8 +239,8 @@
 //     spy_arg_packed                  a copy that spy_pack made of an argument and all that it points to
 //
 // Numbers and host arrays are converted when the value fits: 300 for uint8_t and 2.5 for int are errors, 0.1
-// for half is rounded, every number but 0 is true for bool. A host array that the call runs over is uploaded
-// at each call.
+// for half is rounded and 1e300 for float is infinity, as in C; every number but 0 is true for bool. A host
+// array that the call runs over is uploaded at each call.
 //
 // Scalars in tensors are converted as in C, but never to fewer bits, from float to int, or to bool: uint8_t
 // feeds int, int feeds uint and float; double does not feed float. Outputs are not converted, except
@@ -290,7 +291,8 @@
 //     (100, 2)       a number      an error: dimension 1 must be 3
 //
 // Given output tensors take part in the call's shape, too. An output must have a separate element for each
-// element of the call, so an output that would be stretched is an error. With
+// element of the call, so an output that would be stretched is an error; so is a view whose dimensions lie
+// within each other, such as one of shape (3, 2) with strides (2, 3). With
 // spy_module_desc.strict_broadcasting missing dimensions are errors too (numbers are still allowed).
 //
 // spy_vmap gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.
@@ -1269,9 +1271,9 @@ typedef struct spy_device_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_device_desc;
 
-// Creates a device. Returns NULL on failure; spy_take_error(NULL) then has the reason, and desc->log has
-// received it. The caller releases the device. Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is
-// loaded with the first module.
+// Creates a device. Returns NULL on failure; spy_take_error(NULL) then has the reason, in the place of any
+// earlier error of this thread, and desc->log has received it. The caller releases the device. Threads: any.
+// Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
 SPY_API spy_device *spy_create_device(const spy_device_desc *desc);
 
 // Adds one reference to the device, which then needs one more release: for parts of a program that share a
@@ -2952,8 +2954,8 @@ SPY_API spy_status spy_list_submit(spy_command_list *list);
 
 // Changes values of a recorded call from the next submission on; submitted work keeps the old values. `call`
 // is the call's number in the finished list, from 0 (spy_list_info.call_count just before the call was
-// recorded). `args` are the values to change, by name, or by position as in a call; parts of structs, and
-// global shader parameters, by path ("light.color"). These can be changed: numbers, host arrays and host data
+// recorded). `args` are the values to change, by name, or by position as in a call; parts of structs that were
+// given by their fields, and global shader parameters, by path ("light.color"). These can be changed: numbers, host arrays and host data
 // that feed one value, and random generators. The new value must have the same shape and a type that the
 // parameter takes. On an error nothing is changed. SPY_ERROR_NOT_FOUND: the call has no such value;
 // SPY_ERROR_TYPE_MISMATCH: the value is of another kind; SPY_ERROR_OUT_OF_RANGE: the list has no such call,
@@ -3652,8 +3654,9 @@ typedef struct spy_draw_desc {
     spy_scissor scissor;   // width 0 means no limit
 
     // Vertices, or indices if there are any. vertex_count 0: as many as `indices` has from first_vertex on,
-    // or without indices as many as all attributes of vertices have; `draw_nothing` for none. Without
-    // triangles, targets are cleared.
+    // or without indices as many as the attributes of vertices have, which must then be equally many, or as
+    // many as all of spy_raster_desc.attributes have; `draw_nothing` for none. Without triangles, targets are
+    // cleared.
     uint32_t vertex_count, first_vertex;
     uint32_t instance_count, first_instance; // instance_count 0 means 1
     bool draw_nothing;
@@ -11789,6 +11792,7 @@ SPYI_FN void spyi_text_free(spyi_text *t);
 SPYI_FN size_t spyi_text_give(spyi_text *t, uint32_t failed, char *to, size_t capacity);
 SPYI_FN char *spyi_strdup(const char *s); // returns a copy from the process allocator; NULL stays NULL
 SPYI_FN bool spyi_is_word(char c); // returns true for the characters of identifiers: letters, digits and '_'
+SPYI_FN bool spyi_is_identifier(const char *name); // false for NULL and ""
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
 // Returns the Levenshtein distance, ignoring case, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
@@ -11814,8 +11818,8 @@ SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // returns false 
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
 SPYI_FN void spyi_file_remove(const char *path);
 // Writes a file in the place of the existing one. A reader of `path` gets the old file or the new one, and
-// other threads and processes may write the same path. Returns false on failure; the old file is then as it
-// was.
+// other threads and processes may write the same path. Returns false on failure, also where `path` is a
+// device, a pipe or a folder; what was there is then as it was.
 SPYI_FN bool spyi_file_replace(const char *path, const void *data, size_t size);
 // Waits until no other thread or process has the lock of the file at `path`, which need not exist, and takes
 // it. The lock lies beside the file: it leaves nothing on disk, and ends with the process. Returns 0 if the
@@ -11936,6 +11940,9 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
 // Reports an error to the log and to the device, or to this thread when ctx is NULL. Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+// Drops this thread's error that has not been read, so that the next one, whose reason is told nowhere else, takes its
+// place.
+SPYI_FN void spyi_forget_thread_error(void);
 // Returns the status of this thread's last error. Call it right after a public function that returned NULL.
 SPYI_FN spy_status spyi_reported_status(void);
 // Reports that a call is refused because this process is the child of a fork. Returns the status.
@@ -12257,6 +12264,13 @@ char *spyi_strdup(const char *s) {
 
 bool spyi_is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool spyi_is_identifier(const char *name) {
+    if (!name || !name[0] || (name[0] >= '0' && name[0] <= '9')) return false;
+    for (const char *c = name; *c; c++)
+        if (!spyi_is_word(*c)) return false;
+    return true;
 }
 
 // Source: MurmurHash64A by Austin Appleby (public domain). Words are read in the machine's byte order: hashes
@@ -13076,6 +13090,12 @@ uint64_t spyi_library_stamp(const char *path) {
     return spyi_file_stamp(path);
 }
 
+// The system itself renames no file to the name of a device.
+static bool spyi_file_may_be_replaced(const char *path) {
+    (void)path;
+    return true;
+}
+
 static bool spyi_file_rename(const char *from, const char *to) {
     wchar_t wide[2][SPYI_MAX_PATH];
     return spyi_wide_path(from, wide[0]) && spyi_wide_path(to, wide[1]) &&
@@ -13293,6 +13313,14 @@ static uint64_t spyi_elf_build_id(const unsigned char *notes, size_t size) {
     return 0;
 }
 
+// Returns false for a device, pipe or folder, which a renamed file would remove (/dev/null), and sets errno.
+static bool spyi_file_may_be_replaced(const char *path) {
+    struct stat info;
+    if (stat(path, &info) != 0 || S_ISREG(info.st_mode)) return true;
+    errno = S_ISDIR(info.st_mode) ? EISDIR : EEXIST;
+    return false;
+}
+
 static bool spyi_file_rename(const char *from, const char *to) {
     return rename(from, to) == 0;
 }
@@ -13449,6 +13477,12 @@ const char *spyi_file_problem(void) {
         { ENOSPC, "the disk is full" },
         { EIO, "the disk failed" },
         { ENOMEM, "out of host memory" },
+        { EEXIST, "there is something else of this name" },
+        { EPERM, "the system does not permit it" },
+        { EFBIG, "the file would be larger than the system allows" },
+#ifdef EDQUOT
+        { EDQUOT, "the user's share of the disk is full" },
+#endif
 #ifdef ENOTDIR
         { ENOTDIR, "a part of the path is a file, not a folder" },
 #endif
@@ -13500,6 +13534,7 @@ bool spyi_file_write(const char *path, const void *data, size_t size) {
 }
 
 bool spyi_file_replace(const char *path, const void *data, size_t size) {
+    if (!spyi_file_may_be_replaced(path)) return false;
     spyi_text unfinished = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations();
     // The address of this variable differs between threads of a process.
@@ -14519,6 +14554,10 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     spyi_mutex_unlock(&ctx->error_lock);
     spyi_text_free(&text);
     return status;
+}
+
+void spyi_forget_thread_error(void) {
+    spyi_this_thread.code = SPY_OK;
 }
 
 spy_status spyi_reported_status(void) {
@@ -19822,8 +19861,9 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
                                            const spyi_type *type);
 // Gives a new tensor the gradients that its desc asks for; false means that the error has been reported.
 SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function);
-// A view that is being made inherits its parent's gradients; when it is measured, it gets views of them.
-SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
+// A view that is being made inherits its parent's gradients: it gets tensors over their memory, whose places follow from
+// the view's when that is measured. false: out of host memory.
+SPYI_FN bool spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
 SPYI_FN void spyi_gradients_follow(spy_tensor *view);
 SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
 // Makes zeroed exact sums, one for each float of a gradient of this shape. On failure *status and `error` say why; sums that
@@ -22100,7 +22140,10 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     p->arg = *arg;
     p->arg.value.u = 0; // the value is 0 until `p` has its own copy of the data that it points to
     const bool input = arg->direction == SPY_DIRECTION_DEFAULT || arg->direction == SPY_DIRECTION_IN;
-    if (!input || arg->kind == SPY_ARG_KIND_NEW || arg->kind == SPY_ARG_KIND_RESULT)
+    if (arg->kind <= SPY_ARG_KIND_NONE || arg->kind > SPY_ARG_KIND_PAIR ||
+        (arg->kind == SPY_ARG_KIND_CUSTOM && !arg->_custom))
+        *problem = "it was not made by one of the spy_arg_* functions";
+    else if (!input || arg->kind == SPY_ARG_KIND_NEW || arg->kind == SPY_ARG_KIND_RESULT)
         *problem = "outputs cannot be packed";
     else if (!spyi_packed_alive(arg)) *problem = "its texture or sampler is NULL or has been released";
     else if (arg->kind == SPY_ARG_KIND_CUSTOM && arg->value.data && !arg->count)
@@ -22156,13 +22199,37 @@ SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
     return NULL;
 }
 
+// Returns the kind of an object in the copy, or in its fields, that belongs to another device; NULL if there is none.
+static const char *spyi_packed_stranger(const spy_packed *p, const spy_device *device) {
+    const char *found = NULL;
+    if (p->arg.kind == SPY_ARG_KIND_TENSOR && p->arg.value.tensor->object.device != device) return "tensor";
+    for (size_t i = 0; i < spyi_packed_objects(&p->arg); i++) {
+        const spyi_object *object = spyi_packed_object(&p->arg, i);
+        if (object && object->device != device)
+            return object->kind == (uint32_t)SPYI_KIND_SAMPLER ? "sampler" : "texture";
+    }
+    for (size_t i = 0; i < p->field_count && !found; i++) found = spyi_packed_stranger(&p->fields[i], device);
+    return found;
+}
+
 spy_packed *spy_pack(spy_device *device, spy_arg arg) {
-    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_pack") != SPY_OK) return NULL;
-    const char *problem = NULL;
+    const char *function = "spy_pack", *problem = NULL;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
     spy_packed *p = spyi_packed_make(&arg, &problem);
-    if (!p)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "spy_pack: argument '%s': %s",
-                  arg.name ? arg.name : "", problem);
+    const char *stranger = p ? spyi_packed_stranger(p, device) : NULL;
+    if (stranger) {
+        spy_release_packed(p);
+        p = NULL;
+    }
+    if (!p) {
+        spyi_text_add(&error, "argument '%s': ", arg.name ? arg.name : "");
+        if (stranger) spyi_text_add(&error, "the %s belongs to another device", stranger);
+        else spyi_text_add(&error, "%s", problem);
+        spyi_fail_text(device, spyi_check_allocations(failed, SPY_ERROR_INVALID_ARGUMENT, &error), function,
+                       &error);
+    }
     spyi_leave(device);
     return p;
 }
@@ -24268,10 +24335,17 @@ static spy_status spyi_check_sampler_desc(const spy_sampler_desc *d, spy_sampler
         if (*filters[i] == SPY_FILTER_DEFAULT) *filters[i] = SPY_FILTER_LINEAR;
         if (*modes[i] == SPY_ADDRESS_MODE_DEFAULT) *modes[i] = SPY_ADDRESS_MODE_WRAP;
     }
-    if ((int)out->compare < 0 || out->compare > SPY_COMPARE_ALWAYS || (int)out->reduction < 0 ||
-        out->reduction > SPY_REDUCTION_MAX) {
-        spyi_text_add(error, "desc.compare or desc.reduction is not one of its enum");
+    if ((int)out->compare < 0 || out->compare > SPY_COMPARE_ALWAYS) {
+        spyi_text_add(error, "desc.compare is %d, not one of spy_compare", (int)out->compare);
         return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if ((int)out->reduction < 0 || out->reduction > SPY_REDUCTION_MAX) {
+        spyi_text_add(error, "desc.reduction is %d, not one of spy_reduction", (int)out->reduction);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!(out->mip_bias - out->mip_bias == 0)) { // not of infinities and NaN
+        spyi_text_add(error, "desc.mip_bias is %g, not a number of levels", (double)out->mip_bias);
+        return SPY_ERROR_OUT_OF_RANGE;
     }
     if (!(out->min_level >= 0) || (out->max_level != 0 && !(out->max_level >= out->min_level))) {
         spyi_text_add(error, "desc: levels %g to %g are no range", (double)out->min_level,
@@ -24659,8 +24733,8 @@ static spyi_texel_sizes spyi_box_sizes(uint32_t format, const spyi_image_box *bo
 static bool spyi_region_fits(const char *name, uint32_t at, uint32_t *size, uint32_t most, uint32_t block,
                              spyi_text *error) {
     if (at >= most || *size > most - at) {
-        spyi_text_add(error, "the region's %s %u to %u are not within the level's %u", name, at,
-                      at + (*size ? *size : 1) - 1, most);
+        spyi_text_add(error, "the region's %s %u to %llu are not within the level's %u", name, at,
+                      (unsigned long long)at + (*size ? *size : 1) - 1, most);
         return false;
     }
     if (*size == 0) *size = most - at;
@@ -24688,8 +24762,9 @@ static spy_status spyi_region_box(const spy_texture *t, const spy_texture_region
         return SPY_ERROR_OUT_OF_RANGE;
     }
     if (region->layer >= part->layer_count || region->layer_count > part->layer_count - region->layer) {
-        spyi_text_add(error, "the region's layers %u to %u are not within the texture's %u", region->layer,
-                      region->layer + (region->layer_count ? region->layer_count : 1) - 1, part->layer_count);
+        spyi_text_add(error, "the region's layers %u to %llu are not within the texture's %u", region->layer,
+                      (unsigned long long)region->layer + (region->layer_count ? region->layer_count : 1) - 1,
+                      part->layer_count);
         return SPY_ERROR_OUT_OF_RANGE;
     }
     box->level = part->first_level + region->level;
@@ -25845,8 +25920,10 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
     view->shape = parent->shape;
     view->strides = parent->strides;
     view->offset_bytes = parent->offset_bytes;
-    spyi_gradients_inherit(view, parent);
-    return view;
+    if (spyi_gradients_inherit(view, parent)) return view;
+    spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    spyi_object_release(&view->object);
+    return NULL;
 }
 
 // Checks by its smallest and largest offset that a view's elements lie within the bytes of the tensor's
@@ -26167,10 +26244,15 @@ spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
         valid = order.dims[i] >= 0 && (uint32_t)order.dims[i] < order.count && !(seen & 1u << order.dims[i]);
         if (valid) seen |= 1u << order.dims[i];
     }
-    if (!valid)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: order must name each of the %u dimensions once", function, tensor->shape.rank);
-    else view = spyi_view_new(tensor, function);
+    if (!valid) {
+        spyi_text text = { NULL, 0, 0 };
+        spyi_text_add(&text, "order must name each of the %u dimensions once, got", tensor->shape.rank);
+        for (uint32_t i = 0; i < order.count && i < SPY_MAX_RANK; i++)
+            spyi_text_add(&text, "%s%d", i ? ", " : " ", (int)order.dims[i]);
+        if (order.count == 0 || order.count > SPY_MAX_RANK)
+            spyi_text_add(&text, " %u dimensions", order.count);
+        spyi_fail_text(device, SPY_ERROR_INVALID_ARGUMENT, function, &text);
+    } else view = spyi_view_new(tensor, function);
     if (view) {
         for (uint32_t i = 0; i < order.count; i++) {
             view->shape.dims[i] = tensor->shape.dims[order.dims[i]];
@@ -26413,45 +26495,45 @@ static bool spyi_lies_alike(const spy_tensor *tensor, const spy_tensor *grad) {
            spyi_type_device_stride(tensor->type) == spyi_type_device_stride(grad->type);
 }
 
-SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) {
+SPYI_FN bool spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) {
     for (int i = 0; i < 2; i++) {
-        const spy_tensor *grad = parent->grads[i];
-        if (!grad || !spyi_lies_alike(parent, grad)) continue;
-        view->grads[i] = spyi_retained(parent->grads[i]);
-        view->grad_shift[i] = (int64_t)grad->offset_bytes - (int64_t)parent->offset_bytes;
+        const spy_tensor *from = parent->grads[i];
+        if (!from || !spyi_lies_alike(parent, from)) continue;
+        spy_tensor *grad = NULL;
+        if (i == 1 && from == parent->grads[0]) grad = spyi_retained(view->grads[0]);
+        else grad = spyi_tensor_new(view->object.device);
+        if (!grad) return false;
+        view->grads[i] = grad;
+        view->grad_shift[i] = (int64_t)from->offset_bytes - (int64_t)parent->offset_bytes;
         view->grad_type = parent->type;
         view->grads_follow = true;
+        if (grad->storage) continue; // both gradients are one
+        grad->storage = from->storage;
+        grad->storage->resource.references++;
+        grad->type = from->type;
     }
-}
-
-// Returns the view of a gradient that belongs to a measured view. `was` is the element type of the tensor
-// with that gradient. NULL means that neither the view nor the gradient has this element type, or that memory
-// ran out.
-static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const spyi_type *was) {
-    spy_tensor *from = view->grads[which];
-    const spyi_type *type = view->type == was ? from->type : from->type == was ? view->type : NULL;
-    spy_tensor *grad = type ? spyi_tensor_new(view->object.device) : NULL;
-    if (!grad) return NULL;
-    grad->storage = from->storage;
-    grad->storage->resource.references++;
-    grad->type = type;
-    grad->shape = view->shape;
-    grad->strides = view->strides;
-    grad->offset_bytes = (uint64_t)((int64_t)view->offset_bytes + view->grad_shift[which]);
-    spyi_tensor_measure(grad);
-    return grad;
+    return true;
 }
 
 SPYI_FN void spyi_gradients_follow(spy_tensor *view) {
-    spy_tensor *from[2] = { view->grads[0], view->grads[1] };
+    spy_tensor *grads[2] = { view->grads[0], view->grads[1] };
+    const spyi_type *was = view->grad_type;
     view->grads_follow = false;
     for (int i = 0; i < 2; i++) {
-        if (!from[i]) continue;
-        view->grads[i] = i == 1 && from[1] == from[0] ? spyi_retained(view->grads[0])
-                                                      : spyi_gradient_view(view, i, view->grad_type);
+        spy_tensor *grad = grads[i];
+        if (!grad) continue;
+        bool same = i == 1 && grad == grads[0];
+        if (same ? !view->grads[0] : view->type != was && grad->type != was) {
+            view->grads[i] = NULL; // neither the view nor the gradient has the element type of the parent
+            spyi_object_release(&grad->object);
+        } else if (!same) {
+            if (view->type != was) grad->type = view->type;
+            grad->shape = view->shape;
+            grad->strides = view->strides;
+            grad->offset_bytes = (uint64_t)((int64_t)view->offset_bytes + view->grad_shift[i]);
+            spyi_tensor_measure(grad);
+        }
     }
-    for (int i = 0; i < 2; i++)
-        if (from[i]) spyi_object_release(&from[i]->object);
 }
 
 // >>the public functions
@@ -26553,9 +26635,14 @@ static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const
     }
     int64_t count = shape->rank <= SPY_MAX_RANK ? spyi_shape_count(&known) : -1;
     if (count < 0 || opens > 1) {
+        spyi_text got = { NULL, 0, 0 };
+        if (shape->rank > SPY_MAX_RANK) spyi_text_add(&got, "%u sizes", shape->rank);
+        else spyi_shape_text(shape, &got);
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: expected at most %d sizes of 0 and more, one of them -1 at most", function,
-                  SPY_MAX_RANK);
+                  "%s: expected at most %d sizes of 0 and more, one of them -1 at most, with a product below "
+                  "2^60, got %s",
+                  function, SPY_MAX_RANK, spyi_text_str(&got));
+        spyi_text_free(&got);
         return false;
     }
     bool fits = opens && count > 0 ? tensor->element_count % count == 0 : count == tensor->element_count;
@@ -26899,6 +26986,8 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
         double value = spyi_float_value(scalar, dtype);
         if (value != value) spyi_text_add(out, "nan");
         else if (!spyi_print_is_finite(value)) spyi_text_add(out, value < 0 ? "-inf" : "inf");
+        else if (value > -1e15 && value < 1e15 && value == (double)(int64_t)value)
+            spyi_text_add(out, "%lld", (long long)value); // "%.1g" would say 3e+02 of 300
         else spyi_text_add(out, "%.*g", spyi_shortest_places(value, dtype) + 1, value);
     } else if (spyi_convert_scalars(&i, SPY_DTYPE_INT64, scalar, dtype, 1)) {
         spyi_text_add(out, "%lld", (long long)i);
@@ -29122,7 +29211,7 @@ static spy_tensor *spyi_saved_tensor(const spy_device *device, const spy_args *a
     spy_tensor *t = arg->kind == SPY_ARG_KIND_TENSOR ? arg->value.tensor : NULL;
     if (!plain)
         spyi_text_add(error, "argument %zu: expected a name of its own of 1 to 255 plain bytes, got '%s'",
-                      index, arg->name ? arg->name : "");
+                      index + 1, arg->name ? arg->name : "");
     else if (arg->kind != SPY_ARG_KIND_TENSOR)
         spyi_text_add(error, "'%s': expected a tensor, got another argument", arg->name);
     else if (!spyi_is_on(device, t, SPYI_KIND_TENSOR)) {
@@ -41971,7 +42060,7 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     bool packed = desc->name && spyi_store_pack(device->ctx.pack); // a pack knows modules by their names
-    if (!desc->path && !desc->source && !desc->precompiled && !packed)
+    if (!(desc->path && desc->path[0]) && !desc->source && !desc->precompiled && !packed)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);
     if (desc->precompiled && (desc->source || !desc->precompiled_size_bytes))
@@ -41990,6 +42079,17 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc counts %zu include paths and %zu defines; a list is NULL", function,
                          desc->include_path_count, desc->define_count);
+    for (size_t i = 0; i < desc->include_path_count; i++)
+        if (!desc->include_paths[i])
+            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                             "%s: desc.include_paths[%zu]: expected a folder's path, got NULL", function, i);
+    for (size_t i = 0; i < desc->define_count; i++)
+        if (!spyi_is_identifier(desc->defines[i].name))
+            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                             "%s: desc.defines[%zu].name: expected an identifier, got %s%s%s", function, i,
+                             desc->defines[i].name ? "'" : "",
+                             desc->defines[i].name ? desc->defines[i].name : "NULL",
+                             desc->defines[i].name ? "'" : "");
     for (size_t i = 0; i < desc->link_count; i++) {
         const spy_module *linked = desc->link ? desc->link[i] : NULL;
         if (!spyi_is_on(device, linked, SPYI_KIND_MODULE)) {
@@ -41997,6 +42097,20 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
             snprintf(name, sizeof name, "desc.link[%zu]", i);
             return spyi_refuse_member(device, linked, SPYI_KIND_MODULE, function, name);
         }
+    }
+    return SPY_OK;
+}
+
+// Kernels import modules of the library by these names. Modules such as `mlp`, which only the user imports, may be
+// the user's own.
+static spy_status spyi_check_module_name(const char *name, spyi_text *error) {
+    for (size_t i = 0; i < sizeof spyi_slang_files / sizeof *spyi_slang_files; i++) {
+        if (strncmp(name, "slangpy", 7) != 0 || strcmp(name, spyi_slang_files[i].name) != 0) continue;
+        spyi_text_add(
+            error,
+            "module '%s' has the name of a module of the library's own, which kernels import; give another",
+            name);
+        return SPY_ERROR_INVALID_ARGUMENT;
     }
     return SPY_OK;
 }
@@ -42050,6 +42164,7 @@ SPYI_FN spy_status spyi_module_load(spy_device *device, const spy_module_desc *d
     for (size_t i = 0; i < module->link_count; i++) module->link[i]->users++;
     spyi_step_out(device, &outside, NULL);
     spy_status status = spyi_unit_load(device->compiler, &unit, &module->unit, error);
+    if (status == SPY_OK) status = spyi_check_module_name(spyi_unit_name(module->unit), error);
     if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
     spyi_step_in(device, &outside);
     for (size_t i = 0; i < module->link_count; i++) module->link[i]->users--;
@@ -42126,13 +42241,21 @@ void spy_release_module(spy_module *module) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_module: the module has been released already");
 }
 
-static bool spyi_serialized(spy_module *module, spyi_text *bytes) {
+// Gives the module's compiled form. On failure `function` reports it.
+static spy_status spyi_serialize(spy_module *module, const char *function, spyi_text *bytes) {
+    spy_device *device = module->object.device;
+    spyi_text error = { NULL, 0, 0 };
     spyi_outside outside;
-    spyi_step_out(module->object.device, &outside, module);
+    spyi_step_out(device, &outside, module);
     uint32_t failed = spyi_failed_allocations();
-    bool good = spyi_unit_serialize(module->unit, bytes) && spyi_failed_allocations() == failed;
-    spyi_step_in(module->object.device, &outside);
-    return good;
+    spy_status status = spyi_unit_serialize(module->unit, bytes) ? SPY_OK : SPY_ERROR_INTERNAL;
+    if (status != SPY_OK)
+        spyi_text_add(&error, "the Slang compiler cannot serialize module '%s'", module->name);
+    status = spyi_check_allocations(failed, status, &error);
+    spyi_step_in(device, &outside);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_text_free(&error);
+    return status;
 }
 
 spy_status spy_save_module(spy_module *module, const char *path) {
@@ -42144,11 +42267,10 @@ spy_status spy_save_module(spy_module *module, const char *path) {
     if (!path || !path[0])
         status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a path, got %s", function,
                            path ? "\"\"" : "NULL");
-    else if (!spyi_serialized(module, &bytes))
-        status = spyi_fail(&device->ctx, SPY_ERROR_INTERNAL,
-                           "%s: the Slang compiler cannot serialize module '%s'", function, module->name);
-    else if (!spyi_file_write(path, bytes.data, bytes.size))
-        status = spyi_fail(&device->ctx, SPY_ERROR_IO, "%s: %s: the file cannot be written", function, path);
+    else status = spyi_serialize(module, function, &bytes);
+    if (status == SPY_OK && !spyi_file_replace(path, bytes.data, bytes.size))
+        status = spyi_fail(&device->ctx, SPY_ERROR_IO, "%s: %s: the file cannot be written: %s", function,
+                           path, spyi_file_problem());
     spyi_text_free(&bytes);
     spyi_leave(device);
     return status;
@@ -42163,10 +42285,7 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
     if (!data && capacity_bytes) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL, capacity_bytes is %zu",
                   function, capacity_bytes);
-    } else if (!spyi_serialized(module, &bytes)) {
-        spyi_fail(&device->ctx, SPY_ERROR_INTERNAL, "%s: the Slang compiler cannot serialize module '%s'",
-                  function, module->name);
-    } else {
+    } else if (spyi_serialize(module, function, &bytes) == SPY_OK) {
         size = bytes.size;
         if (capacity_bytes) memcpy(data, bytes.data, size < capacity_bytes ? size : capacity_bytes);
     }
@@ -47267,7 +47386,10 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
     case SPY_ARG_KIND_PAIR:
         if (arg->count != 2 || !arg->value.fields)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "expected a value and its gradient");
+                                !arg->value.fields ? "expected a value and its gradient, got NULL"
+                                : arg->count < 2
+                                    ? "expected a value and its gradient, got less than two arguments"
+                                    : "expected a value and its gradient, got more than two arguments");
         v->child_count = 2;
         return SPY_OK;
     case SPY_ARG_KIND_RESULT:
@@ -49274,6 +49396,8 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
                       open->params[p].type->display);
         spyi_value_text(&a->values->items[of_param[p]], &text);
+        if (a->values->items[of_param[p]].cast)
+            spyi_text_add(&text, " as '%s' (spy_vcast)", a->values->items[of_param[p]].cast);
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "%s; no type that the arguments can have fits%s%s%s",
@@ -57388,7 +57512,8 @@ typedef struct spyi_drawing {
     // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX if there is
     // none.
     uint64_t vertices, instances;
-    const char *least_vertices, *least_instances; // the names of these buffers, for messages
+    uint64_t most; // the largest number of elements that a buffer of vertices has
+    const char *least_vertices, *most_vertices, *least_instances; // the names of these buffers, for messages
     spyi_binding bindings[SPYI_RASTER_STAGES * SPYI_MOST_MEMORY_LEAVES];
     spyi_uniform uniforms[SPYI_RASTER_STAGES * SPYI_MOST_UNIFORMS];
 } spyi_drawing;
@@ -63161,14 +63286,14 @@ static bool spyi_is_per_instance(const spy_raster *raster, const char *name) {
     return false;
 }
 
-// Lowers the least number of vertices or instances to the number of elements of a buffer.
+// Notes the number of elements of a buffer for the least and the largest number of vertices or instances.
 static void spyi_note_elements(spyi_drawing *d, uint32_t per_instance, uint64_t elements, const char *name) {
     if (per_instance) {
         if (elements * per_instance < d->instances)
             d->instances = elements * per_instance, d->least_instances = name;
-    } else if (elements < d->vertices) {
-        d->vertices = elements;
-        d->least_vertices = name;
+    } else {
+        if (elements > d->most || !d->most_vertices) d->most = elements, d->most_vertices = name;
+        if (elements < d->vertices) d->vertices = elements, d->least_vertices = name;
     }
 }
 
@@ -63571,6 +63696,15 @@ static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text 
                       "many vertices there are; draw_nothing draws none");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
+    if (!w->count && !desc->indices && !d->raster->attribute_count && d->most > have) {
+        spyi_text_add(error,
+                      "draw.vertex_count is 0, which means as many vertices as the attributes have, but '%s' "
+                      "has %llu and "
+                      "'%s' has %llu",
+                      d->most_vertices, (unsigned long long)d->most, d->least_vertices,
+                      (unsigned long long)have);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
     if (!w->count && have > desc->first_vertex)
         w->count =
             have - desc->first_vertex < UINT32_MAX ? (uint32_t)(have - desc->first_vertex) : UINT32_MAX;
@@ -63591,6 +63725,8 @@ static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text 
 SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error) {
     uint64_t indices = 0;
     d->vertices = d->instances = UINT64_MAX;
+    d->most = 0;
+    d->most_vertices = NULL;
     spy_status status = SPY_OK;
     if (d->raster->attribute_count) status = spyi_listed_attributes(d, error);
     else if (d->raster->parts[SPYI_RASTER_VERTEX].stage.inputs.count)
@@ -63683,8 +63819,9 @@ static spy_status spyi_draw_one_target(spyi_drawing *d, uint32_t i, const char *
                       layers, w->width, w->height, w->layers);
         return SPY_ERROR_SHAPE_MISMATCH;
     }
+    uint32_t failed = spyi_failed_allocations();
     *view = spyi_texture_target_view(t, error);
-    if (!*view) return SPY_ERROR_UNSUPPORTED;
+    if (!*view) return spyi_check_allocations(failed, SPY_ERROR_UNSUPPORTED, error);
     spyi_use *use = &d->raster->uses[d->use_count];
     uint32_t count = spyi_texture_level_uses(t, 0, SPYI_TARGET_HOW, use);
     for (uint32_t k = 0; k < d->use_count; k++)
@@ -67132,6 +67269,7 @@ spy_command_list *spy_create_command_list(spy_device *device, const spy_list_des
         spyi_leave(device);
         return NULL;
     }
+    uint32_t failed = spyi_failed_allocations();
     spy_command_list *list = (spy_command_list *)spyi_allocate(&device->ctx, sizeof *list);
     if (list && desc) {
         list->label = spyi_strdup(desc->label);
@@ -67147,8 +67285,11 @@ spy_command_list *spy_create_command_list(spy_device *device, const spy_list_des
         if (list->next) list->next->previous = list;
         device->lists = list;
         spyi_notes_make(list);
-    } else {
+    }
+    if (spyi_failed_allocations() != failed) {
         spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        if (list) spyi_object_release(&list->sink.object);
+        list = NULL;
     }
     spyi_leave(device);
     return list;
@@ -70361,13 +70502,6 @@ SPYI_FN void spyi_fusions_free_all(spy_device *device) {
     while (device->fusions) spyi_fusion_free(device->fusions);
 }
 
-static bool spyi_is_identifier(const char *name) {
-    if (!name || !name[0] || (name[0] >= '0' && name[0] <= '9')) return false;
-    for (const char *c = name; *c; c++)
-        if (!spyi_is_word(*c)) return false;
-    return true;
-}
-
 spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc) {
     const char *function = "spy_fuse_begin";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
@@ -71183,8 +71317,8 @@ static bool spyi_has_strings(const char *const *strings, size_t count) {
 static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text *error) {
     const spy_allocator *a = &desc->allocator;
     bool some = a->allocate || a->reallocate || a->free, all = a->allocate && a->reallocate && a->free;
-    if (desc->include_path_count && !desc->include_paths) {
-        spyi_text_add(error, "desc.include_path_count is %zu, include_paths is NULL",
+    if (!spyi_has_strings(desc->include_paths, desc->include_path_count)) {
+        spyi_text_add(error, "desc.include_path_count is %zu, include_paths is NULL or holds a NULL",
                       desc->include_path_count);
     } else if (!spyi_has_strings(desc->slang_paths, desc->slang_path_count)) {
         spyi_text_add(error, "desc.slang_path_count is %zu, slang_paths is NULL or holds a NULL",
@@ -71257,7 +71391,9 @@ static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **p
     *pack = path ? spyi_archive_open(file.data, file.size, true, &why)
                  : spyi_archive_open(desc->pack_data, desc->pack_size_bytes, false, &why);
     if (!*pack)
-        spyi_text_add(error, "%s cannot be used: %s", path ? path : "desc.pack_data", spyi_text_str(&why));
+        spyi_text_add(error,
+                      path ? "desc.pack: '%s' cannot be used: %s" : "desc.pack_data%s cannot be used: %s",
+                      path ? path : "", spyi_text_str(&why));
     spyi_text_free(&why);
     if (*pack) return SPY_OK;
     return spyi_failed_allocations() != failed ? SPY_ERROR_OUT_OF_MEMORY : SPY_ERROR_INVALID_ARGUMENT;
@@ -71368,10 +71504,12 @@ static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *de
 spy_device *spy_create_device(const spy_device_desc *desc) {
     const char *function = "spy_create_device";
     if (!desc) {
+        spyi_forget_thread_error();
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
         return NULL;
     }
     if (SPYI_DESC_PROBLEM(spy_device_desc, desc) != NULL) { // not even its log can be trusted
+        spyi_forget_thread_error();
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
                   SPYI_DESC_PROBLEM(spy_device_desc, desc));
         return NULL;
@@ -71411,6 +71549,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         // it, too.
         if (spyi_log_wants(&setup, SPY_LOG_LEVEL_ERROR))
             spyi_logf(&setup, SPY_LOG_LEVEL_ERROR, "%s: %s", function, spyi_text_str(&error));
+        spyi_forget_thread_error();
         spyi_fail(NULL, status, "%s: %s", function, spyi_text_str(&error));
         if (device) spyi_device_destroy(device);
         device = NULL;

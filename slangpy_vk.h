@@ -2212,7 +2212,7 @@ SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_t
     spyi_vk_adapter adapter;
     spyi_context ctx;
     spy_device_desc desc;
-    uint32_t i, count = 0;
+    uint32_t i, count = 0, failed = spyi_failed_allocations();
     memset(&desc, 0, sizeof desc);
     memset(&ctx, 0, sizeof ctx);
     spyi_context_init(&ctx, &desc);
@@ -2224,6 +2224,7 @@ SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_t
         }
         spyi_vk_instance_destroy(&instance);
     }
+    if (spyi_check_allocations(failed, SPY_OK, error) != SPY_OK) count = 0;
     spyi_context_destroy(&ctx);
     return count;
 }
@@ -2570,6 +2571,7 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
     const spy_vk_desc *engine = (const spy_vk_desc *)desc->backend_desc;
     VkResult result;
     spy_status status;
+    uint32_t failed = spyi_failed_allocations();
     if (SPYI_DESC_PROBLEM(spy_vk_desc, engine) != NULL) {
         spyi_text_add(error, "desc.backend_desc: %s", SPYI_DESC_PROBLEM(spy_vk_desc, engine));
         return SPY_ERROR_INVALID_ARGUMENT;
@@ -2585,6 +2587,8 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
         if (status == SPY_OK) status = spyi_vk_make_device(gpu, error);
     }
     if (status == SPY_OK) status = spyi_vk_load_functions(gpu, error);
+    // An extension that could not be asked for looks like one that is missing.
+    status = spyi_check_allocations(failed, status, error);
     if (status != SPY_OK) return status;
     if (gpu->owned) {
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);

@@ -120,9 +120,9 @@ typedef struct spy_device_desc {
     uint64_t _end_canary; // must be 0, like all unset members: detects a struct that was not zeroed
 } spy_device_desc;
 
-// Creates a device. Returns NULL on failure; spy_take_error(NULL) then has the reason, and desc->log has
-// received it. The caller releases the device. Threads: any. Cost: about 0.02-0.2 s; the Slang compiler is
-// loaded with the first module.
+// Creates a device. Returns NULL on failure; spy_take_error(NULL) then has the reason, in the place of any
+// earlier error of this thread, and desc->log has received it. The caller releases the device. Threads: any.
+// Cost: about 0.02-0.2 s; the Slang compiler is loaded with the first module.
 SPY_API spy_device *spy_create_device(const spy_device_desc *desc);
 
 // Adds one reference to the device, which then needs one more release: for parts of a program that share a

@@ -116,7 +116,8 @@
 //
 // >>guide 4: modules and finding the compiler
 //
-// spy_load_module takes a file, or text by desc.source. `import` looks in the file's folder, in
+// spy_load_module takes a file, or text by desc.source. (Text in one line needs "};" after a struct: Slang ends
+// the declaration at a semicolon or at the end of the line.) `import` looks in the file's folder, in
 // desc.include_paths, then in those of the device. spy_find_function knows "f", "ns::f", methods and
 // constructors ("Type::method", "Type", see 13), and generics made concrete: "f<float, 4>". Overloads, and
 // generics without brackets, are resolved at the call, by its arguments.
@@ -229,8 +230,8 @@
 //     spy_arg_packed                  a copy that spy_pack made of an argument and all that it points to
 //
 // Numbers and host arrays are converted when the value fits: 300 for uint8_t and 2.5 for int are errors, 0.1
-// for half is rounded, every number but 0 is true for bool. A host array that the call runs over is uploaded
-// at each call.
+// for half is rounded and 1e300 for float is infinity, as in C; every number but 0 is true for bool. A host
+// array that the call runs over is uploaded at each call.
 //
 // Scalars in tensors are converted as in C, but never to fewer bits, from float to int, or to bool: uint8_t
 // feeds int, int feeds uint and float; double does not feed float. Outputs are not converted, except
@@ -281,7 +282,8 @@
 //     (100, 2)       a number      an error: dimension 1 must be 3
 //
 // Given output tensors take part in the call's shape, too. An output must have a separate element for each
-// element of the call, so an output that would be stretched is an error. With
+// element of the call, so an output that would be stretched is an error; so is a view whose dimensions lie
+// within each other, such as one of shape (3, 2) with strides (2, 3). With
 // spy_module_desc.strict_broadcasting missing dimensions are errors too (numbers are still allowed).
 //
 // spy_vmap gives the mapping explicitly: dimension i of the argument becomes dimension dims[i] of the call.

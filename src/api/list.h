@@ -102,8 +102,8 @@ SPY_API spy_status spy_list_submit(spy_command_list *list);
 
 // Changes values of a recorded call from the next submission on; submitted work keeps the old values. `call`
 // is the call's number in the finished list, from 0 (spy_list_info.call_count just before the call was
-// recorded). `args` are the values to change, by name, or by position as in a call; parts of structs, and
-// global shader parameters, by path ("light.color"). These can be changed: numbers, host arrays and host data
+// recorded). `args` are the values to change, by name, or by position as in a call; parts of structs that were
+// given by their fields, and global shader parameters, by path ("light.color"). These can be changed: numbers, host arrays and host data
 // that feed one value, and random generators. The new value must have the same shape and a type that the
 // parameter takes. On an error nothing is changed. SPY_ERROR_NOT_FOUND: the call has no such value;
 // SPY_ERROR_TYPE_MISMATCH: the value is of another kind; SPY_ERROR_OUT_OF_RANGE: the list has no such call,

@@ -216,8 +216,9 @@ typedef struct spy_draw_desc {
     spy_scissor scissor;   // width 0 means no limit
 
     // Vertices, or indices if there are any. vertex_count 0: as many as `indices` has from first_vertex on,
-    // or without indices as many as all attributes of vertices have; `draw_nothing` for none. Without
-    // triangles, targets are cleared.
+    // or without indices as many as the attributes of vertices have, which must then be equally many, or as
+    // many as all of spy_raster_desc.attributes have; `draw_nothing` for none. Without triangles, targets are
+    // cleared.
     uint32_t vertex_count, first_vertex;
     uint32_t instance_count, first_instance; // instance_count 0 means 1
     bool draw_nothing;

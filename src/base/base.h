@@ -223,6 +223,7 @@ SPYI_FN void spyi_text_free(spyi_text *t);
 SPYI_FN size_t spyi_text_give(spyi_text *t, uint32_t failed, char *to, size_t capacity);
 SPYI_FN char *spyi_strdup(const char *s); // returns a copy from the process allocator; NULL stays NULL
 SPYI_FN bool spyi_is_word(char c); // returns true for the characters of identifiers: letters, digits and '_'
+SPYI_FN bool spyi_is_identifier(const char *name); // false for NULL and ""
 SPYI_FN uint64_t spyi_hash(const void *data, size_t size, uint64_t seed);
 // Returns the Levenshtein distance, ignoring case, for "did you mean".
 SPYI_FN unsigned spyi_edit_distance(const char *a, const char *b);
@@ -248,8 +249,8 @@ SPYI_FN bool spyi_file_read(const char *path, spyi_text *out); // returns false 
 SPYI_FN bool spyi_file_write(const char *path, const void *data, size_t size);
 SPYI_FN void spyi_file_remove(const char *path);
 // Writes a file in the place of the existing one. A reader of `path` gets the old file or the new one, and
-// other threads and processes may write the same path. Returns false on failure; the old file is then as it
-// was.
+// other threads and processes may write the same path. Returns false on failure, also where `path` is a
+// device, a pipe or a folder; what was there is then as it was.
 SPYI_FN bool spyi_file_replace(const char *path, const void *data, size_t size);
 // Waits until no other thread or process has the lock of the file at `path`, which need not exist, and takes
 // it. The lock lies beside the file: it leaves nothing on disk, and ends with the process. Returns 0 if the
@@ -370,6 +371,9 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
 // Reports an error to the log and to the device, or to this thread when ctx is NULL. Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+// Drops this thread's error that has not been read, so that the next one, whose reason is told nowhere else, takes its
+// place.
+SPYI_FN void spyi_forget_thread_error(void);
 // Returns the status of this thread's last error. Call it right after a public function that returned NULL.
 SPYI_FN spy_status spyi_reported_status(void);
 // Reports that a call is refused because this process is the child of a fork. Returns the status.

@@ -218,6 +218,10 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
     return status;
 }
 
+void spyi_forget_thread_error(void) {
+    spyi_this_thread.code = SPY_OK;
+}
+
 spy_status spyi_reported_status(void) {
     return spyi_this_thread.reported;
 }

@@ -68,6 +68,12 @@ uint64_t spyi_library_stamp(const char *path) {
     return spyi_file_stamp(path);
 }
 
+// The system itself renames no file to the name of a device.
+static bool spyi_file_may_be_replaced(const char *path) {
+    (void)path;
+    return true;
+}
+
 static bool spyi_file_rename(const char *from, const char *to) {
     wchar_t wide[2][SPYI_MAX_PATH];
     return spyi_wide_path(from, wide[0]) && spyi_wide_path(to, wide[1]) &&
@@ -285,6 +291,14 @@ static uint64_t spyi_elf_build_id(const unsigned char *notes, size_t size) {
     return 0;
 }
 
+// Returns false for a device, pipe or folder, which a renamed file would remove (/dev/null), and sets errno.
+static bool spyi_file_may_be_replaced(const char *path) {
+    struct stat info;
+    if (stat(path, &info) != 0 || S_ISREG(info.st_mode)) return true;
+    errno = S_ISDIR(info.st_mode) ? EISDIR : EEXIST;
+    return false;
+}
+
 static bool spyi_file_rename(const char *from, const char *to) {
     return rename(from, to) == 0;
 }
@@ -441,6 +455,12 @@ const char *spyi_file_problem(void) {
         { ENOSPC, "the disk is full" },
         { EIO, "the disk failed" },
         { ENOMEM, "out of host memory" },
+        { EEXIST, "there is something else of this name" },
+        { EPERM, "the system does not permit it" },
+        { EFBIG, "the file would be larger than the system allows" },
+#ifdef EDQUOT
+        { EDQUOT, "the user's share of the disk is full" },
+#endif
 #ifdef ENOTDIR
         { ENOTDIR, "a part of the path is a file, not a folder" },
 #endif
@@ -492,6 +512,7 @@ bool spyi_file_write(const char *path, const void *data, size_t size) {
 }
 
 bool spyi_file_replace(const char *path, const void *data, size_t size) {
+    if (!spyi_file_may_be_replaced(path)) return false;
     spyi_text unfinished = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations();
     // The address of this variable differs between threads of a process.

@@ -91,6 +91,13 @@ bool spyi_is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+bool spyi_is_identifier(const char *name) {
+    if (!name || !name[0] || (name[0] >= '0' && name[0] <= '9')) return false;
+    for (const char *c = name; *c; c++)
+        if (!spyi_is_word(*c)) return false;
+    return true;
+}
+
 // Source: MurmurHash64A by Austin Appleby (public domain). Words are read in the machine's byte order: hashes
 // on disk hold for machines with that order only.
 uint64_t spyi_hash(const void *data, size_t size, uint64_t seed) {

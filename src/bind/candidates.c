@@ -155,6 +155,8 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
                       open->params[p].type->display);
         spyi_value_text(&a->values->items[of_param[p]], &text);
+        if (a->values->items[of_param[p]].cast)
+            spyi_text_add(&text, " as '%s' (spy_vcast)", a->values->items[of_param[p]].cast);
         spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "%s; no type that the arguments can have fits%s%s%s",

@@ -157,7 +157,10 @@ static spy_status spyi_describe_one(spy_device *device, const spy_arg *arg, size
     case SPY_ARG_KIND_PAIR:
         if (arg->count != 2 || !arg->value.fields)
             return spyi_bad_arg(arg, position, error, SPY_ERROR_INVALID_ARGUMENT,
-                                "expected a value and its gradient");
+                                !arg->value.fields ? "expected a value and its gradient, got NULL"
+                                : arg->count < 2
+                                    ? "expected a value and its gradient, got less than two arguments"
+                                    : "expected a value and its gradient, got more than two arguments");
         v->child_count = 2;
         return SPY_OK;
     case SPY_ARG_KIND_RESULT:

@@ -128,7 +128,8 @@ typedef struct spyi_drawing {
     // The least number of elements that a buffer of vertices, and of instances, has; UINT64_MAX if there is
     // none.
     uint64_t vertices, instances;
-    const char *least_vertices, *least_instances; // the names of these buffers, for messages
+    uint64_t most; // the largest number of elements that a buffer of vertices has
+    const char *least_vertices, *most_vertices, *least_instances; // the names of these buffers, for messages
     spyi_binding bindings[SPYI_RASTER_STAGES * SPYI_MOST_MEMORY_LEAVES];
     spyi_uniform uniforms[SPYI_RASTER_STAGES * SPYI_MOST_UNIFORMS];
 } spyi_drawing;

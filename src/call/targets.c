@@ -78,8 +78,9 @@ static spy_status spyi_draw_one_target(spyi_drawing *d, uint32_t i, const char *
                       layers, w->width, w->height, w->layers);
         return SPY_ERROR_SHAPE_MISMATCH;
     }
+    uint32_t failed = spyi_failed_allocations();
     *view = spyi_texture_target_view(t, error);
-    if (!*view) return SPY_ERROR_UNSUPPORTED;
+    if (!*view) return spyi_check_allocations(failed, SPY_ERROR_UNSUPPORTED, error);
     spyi_use *use = &d->raster->uses[d->use_count];
     uint32_t count = spyi_texture_level_uses(t, 0, SPYI_TARGET_HOW, use);
     for (uint32_t k = 0; k < d->use_count; k++)

@@ -83,14 +83,14 @@ static bool spyi_is_per_instance(const spy_raster *raster, const char *name) {
     return false;
 }
 
-// Lowers the least number of vertices or instances to the number of elements of a buffer.
+// Notes the number of elements of a buffer for the least and the largest number of vertices or instances.
 static void spyi_note_elements(spyi_drawing *d, uint32_t per_instance, uint64_t elements, const char *name) {
     if (per_instance) {
         if (elements * per_instance < d->instances)
             d->instances = elements * per_instance, d->least_instances = name;
-    } else if (elements < d->vertices) {
-        d->vertices = elements;
-        d->least_vertices = name;
+    } else {
+        if (elements > d->most || !d->most_vertices) d->most = elements, d->most_vertices = name;
+        if (elements < d->vertices) d->vertices = elements, d->least_vertices = name;
     }
 }
 
@@ -493,6 +493,15 @@ static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text 
                       "many vertices there are; draw_nothing draws none");
         return SPY_ERROR_INVALID_ARGUMENT;
     }
+    if (!w->count && !desc->indices && !d->raster->attribute_count && d->most > have) {
+        spyi_text_add(error,
+                      "draw.vertex_count is 0, which means as many vertices as the attributes have, but '%s' "
+                      "has %llu and "
+                      "'%s' has %llu",
+                      d->most_vertices, (unsigned long long)d->most, d->least_vertices,
+                      (unsigned long long)have);
+        return SPY_ERROR_SHAPE_MISMATCH;
+    }
     if (!w->count && have > desc->first_vertex)
         w->count =
             have - desc->first_vertex < UINT32_MAX ? (uint32_t)(have - desc->first_vertex) : UINT32_MAX;
@@ -513,6 +522,8 @@ static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text 
 SPYI_FN spy_status spyi_draw_vertices(spyi_drawing *d, spyi_text *error) {
     uint64_t indices = 0;
     d->vertices = d->instances = UINT64_MAX;
+    d->most = 0;
+    d->most_vertices = NULL;
     spy_status status = SPY_OK;
     if (d->raster->attribute_count) status = spyi_listed_attributes(d, error);
     else if (d->raster->parts[SPYI_RASTER_VERTEX].stage.inputs.count)

@@ -42,7 +42,7 @@ static spy_tensor *spyi_saved_tensor(const spy_device *device, const spy_args *a
     spy_tensor *t = arg->kind == SPY_ARG_KIND_TENSOR ? arg->value.tensor : NULL;
     if (!plain)
         spyi_text_add(error, "argument %zu: expected a name of its own of 1 to 255 plain bytes, got '%s'",
-                      index, arg->name ? arg->name : "");
+                      index + 1, arg->name ? arg->name : "");
     else if (arg->kind != SPY_ARG_KIND_TENSOR)
         spyi_text_add(error, "'%s': expected a tensor, got another argument", arg->name);
     else if (!spyi_is_on(device, t, SPYI_KIND_TENSOR)) {

@@ -198,45 +198,45 @@ static bool spyi_lies_alike(const spy_tensor *tensor, const spy_tensor *grad) {
            spyi_type_device_stride(tensor->type) == spyi_type_device_stride(grad->type);
 }
 
-SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) {
+SPYI_FN bool spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent) {
     for (int i = 0; i < 2; i++) {
-        const spy_tensor *grad = parent->grads[i];
-        if (!grad || !spyi_lies_alike(parent, grad)) continue;
-        view->grads[i] = spyi_retained(parent->grads[i]);
-        view->grad_shift[i] = (int64_t)grad->offset_bytes - (int64_t)parent->offset_bytes;
+        const spy_tensor *from = parent->grads[i];
+        if (!from || !spyi_lies_alike(parent, from)) continue;
+        spy_tensor *grad = NULL;
+        if (i == 1 && from == parent->grads[0]) grad = spyi_retained(view->grads[0]);
+        else grad = spyi_tensor_new(view->object.device);
+        if (!grad) return false;
+        view->grads[i] = grad;
+        view->grad_shift[i] = (int64_t)from->offset_bytes - (int64_t)parent->offset_bytes;
         view->grad_type = parent->type;
         view->grads_follow = true;
+        if (grad->storage) continue; // both gradients are one
+        grad->storage = from->storage;
+        grad->storage->resource.references++;
+        grad->type = from->type;
     }
-}
-
-// Returns the view of a gradient that belongs to a measured view. `was` is the element type of the tensor
-// with that gradient. NULL means that neither the view nor the gradient has this element type, or that memory
-// ran out.
-static spy_tensor *spyi_gradient_view(const spy_tensor *view, int which, const spyi_type *was) {
-    spy_tensor *from = view->grads[which];
-    const spyi_type *type = view->type == was ? from->type : from->type == was ? view->type : NULL;
-    spy_tensor *grad = type ? spyi_tensor_new(view->object.device) : NULL;
-    if (!grad) return NULL;
-    grad->storage = from->storage;
-    grad->storage->resource.references++;
-    grad->type = type;
-    grad->shape = view->shape;
-    grad->strides = view->strides;
-    grad->offset_bytes = (uint64_t)((int64_t)view->offset_bytes + view->grad_shift[which]);
-    spyi_tensor_measure(grad);
-    return grad;
+    return true;
 }
 
 SPYI_FN void spyi_gradients_follow(spy_tensor *view) {
-    spy_tensor *from[2] = { view->grads[0], view->grads[1] };
+    spy_tensor *grads[2] = { view->grads[0], view->grads[1] };
+    const spyi_type *was = view->grad_type;
     view->grads_follow = false;
     for (int i = 0; i < 2; i++) {
-        if (!from[i]) continue;
-        view->grads[i] = i == 1 && from[1] == from[0] ? spyi_retained(view->grads[0])
-                                                      : spyi_gradient_view(view, i, view->grad_type);
+        spy_tensor *grad = grads[i];
+        if (!grad) continue;
+        bool same = i == 1 && grad == grads[0];
+        if (same ? !view->grads[0] : view->type != was && grad->type != was) {
+            view->grads[i] = NULL; // neither the view nor the gradient has the element type of the parent
+            spyi_object_release(&grad->object);
+        } else if (!same) {
+            if (view->type != was) grad->type = view->type;
+            grad->shape = view->shape;
+            grad->strides = view->strides;
+            grad->offset_bytes = (uint64_t)((int64_t)view->offset_bytes + view->grad_shift[i]);
+            spyi_tensor_measure(grad);
+        }
     }
-    for (int i = 0; i < 2; i++)
-        if (from[i]) spyi_object_release(&from[i]->object);
 }
 
 // >>the public functions

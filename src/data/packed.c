@@ -69,7 +69,10 @@ static bool spyi_packed_copy(spy_packed *p, const spy_arg *arg, int depth, const
     p->arg = *arg;
     p->arg.value.u = 0; // the value is 0 until `p` has its own copy of the data that it points to
     const bool input = arg->direction == SPY_DIRECTION_DEFAULT || arg->direction == SPY_DIRECTION_IN;
-    if (!input || arg->kind == SPY_ARG_KIND_NEW || arg->kind == SPY_ARG_KIND_RESULT)
+    if (arg->kind <= SPY_ARG_KIND_NONE || arg->kind > SPY_ARG_KIND_PAIR ||
+        (arg->kind == SPY_ARG_KIND_CUSTOM && !arg->_custom))
+        *problem = "it was not made by one of the spy_arg_* functions";
+    else if (!input || arg->kind == SPY_ARG_KIND_NEW || arg->kind == SPY_ARG_KIND_RESULT)
         *problem = "outputs cannot be packed";
     else if (!spyi_packed_alive(arg)) *problem = "its texture or sampler is NULL or has been released";
     else if (arg->kind == SPY_ARG_KIND_CUSTOM && arg->value.data && !arg->count)
@@ -125,13 +128,37 @@ SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
     return NULL;
 }
 
+// Returns the kind of an object in the copy, or in its fields, that belongs to another device; NULL if there is none.
+static const char *spyi_packed_stranger(const spy_packed *p, const spy_device *device) {
+    const char *found = NULL;
+    if (p->arg.kind == SPY_ARG_KIND_TENSOR && p->arg.value.tensor->object.device != device) return "tensor";
+    for (size_t i = 0; i < spyi_packed_objects(&p->arg); i++) {
+        const spyi_object *object = spyi_packed_object(&p->arg, i);
+        if (object && object->device != device)
+            return object->kind == (uint32_t)SPYI_KIND_SAMPLER ? "sampler" : "texture";
+    }
+    for (size_t i = 0; i < p->field_count && !found; i++) found = spyi_packed_stranger(&p->fields[i], device);
+    return found;
+}
+
 spy_packed *spy_pack(spy_device *device, spy_arg arg) {
-    if (spyi_enter(device, SPYI_KIND_DEVICE, "spy_pack") != SPY_OK) return NULL;
-    const char *problem = NULL;
+    const char *function = "spy_pack", *problem = NULL;
+    if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;
+    spyi_text error = { NULL, 0, 0 };
+    uint32_t failed = spyi_failed_allocations();
     spy_packed *p = spyi_packed_make(&arg, &problem);
-    if (!p)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "spy_pack: argument '%s': %s",
-                  arg.name ? arg.name : "", problem);
+    const char *stranger = p ? spyi_packed_stranger(p, device) : NULL;
+    if (stranger) {
+        spy_release_packed(p);
+        p = NULL;
+    }
+    if (!p) {
+        spyi_text_add(&error, "argument '%s': ", arg.name ? arg.name : "");
+        if (stranger) spyi_text_add(&error, "the %s belongs to another device", stranger);
+        else spyi_text_add(&error, "%s", problem);
+        spyi_fail_text(device, spyi_check_allocations(failed, SPY_ERROR_INVALID_ARGUMENT, &error), function,
+                       &error);
+    }
     spyi_leave(device);
     return p;
 }

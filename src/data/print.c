@@ -68,6 +68,8 @@ SPYI_FN void spyi_scalar_text(const void *scalar, spy_dtype dtype, spyi_text *ou
         double value = spyi_float_value(scalar, dtype);
         if (value != value) spyi_text_add(out, "nan");
         else if (!spyi_print_is_finite(value)) spyi_text_add(out, value < 0 ? "-inf" : "inf");
+        else if (value > -1e15 && value < 1e15 && value == (double)(int64_t)value)
+            spyi_text_add(out, "%lld", (long long)value); // "%.1g" would say 3e+02 of 300
         else spyi_text_add(out, "%.*g", spyi_shortest_places(value, dtype) + 1, value);
     } else if (spyi_convert_scalars(&i, SPY_DTYPE_INT64, scalar, dtype, 1)) {
         spyi_text_add(out, "%lld", (long long)i);

@@ -17,9 +17,14 @@ static bool spyi_reshape_sizes(const spy_tensor *tensor, spy_shape *shape, const
     }
     int64_t count = shape->rank <= SPY_MAX_RANK ? spyi_shape_count(&known) : -1;
     if (count < 0 || opens > 1) {
+        spyi_text got = { NULL, 0, 0 };
+        if (shape->rank > SPY_MAX_RANK) spyi_text_add(&got, "%u sizes", shape->rank);
+        else spyi_shape_text(shape, &got);
         spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: expected at most %d sizes of 0 and more, one of them -1 at most", function,
-                  SPY_MAX_RANK);
+                  "%s: expected at most %d sizes of 0 and more, one of them -1 at most, with a product below "
+                  "2^60, got %s",
+                  function, SPY_MAX_RANK, spyi_text_str(&got));
+        spyi_text_free(&got);
         return false;
     }
     bool fits = opens && count > 0 ? tensor->element_count % count == 0 : count == tensor->element_count;

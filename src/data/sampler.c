@@ -35,10 +35,17 @@ static spy_status spyi_check_sampler_desc(const spy_sampler_desc *d, spy_sampler
         if (*filters[i] == SPY_FILTER_DEFAULT) *filters[i] = SPY_FILTER_LINEAR;
         if (*modes[i] == SPY_ADDRESS_MODE_DEFAULT) *modes[i] = SPY_ADDRESS_MODE_WRAP;
     }
-    if ((int)out->compare < 0 || out->compare > SPY_COMPARE_ALWAYS || (int)out->reduction < 0 ||
-        out->reduction > SPY_REDUCTION_MAX) {
-        spyi_text_add(error, "desc.compare or desc.reduction is not one of its enum");
+    if ((int)out->compare < 0 || out->compare > SPY_COMPARE_ALWAYS) {
+        spyi_text_add(error, "desc.compare is %d, not one of spy_compare", (int)out->compare);
         return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if ((int)out->reduction < 0 || out->reduction > SPY_REDUCTION_MAX) {
+        spyi_text_add(error, "desc.reduction is %d, not one of spy_reduction", (int)out->reduction);
+        return SPY_ERROR_INVALID_ARGUMENT;
+    }
+    if (!(out->mip_bias - out->mip_bias == 0)) { // not of infinities and NaN
+        spyi_text_add(error, "desc.mip_bias is %g, not a number of levels", (double)out->mip_bias);
+        return SPY_ERROR_OUT_OF_RANGE;
     }
     if (!(out->min_level >= 0) || (out->max_level != 0 && !(out->max_level >= out->min_level))) {
         spyi_text_add(error, "desc: levels %g to %g are no range", (double)out->min_level,

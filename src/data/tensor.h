@@ -150,8 +150,9 @@ SPYI_FN const spyi_type *spyi_differential(spyi_types *types, const spyi_type_fi
                                            const spyi_type *type);
 // Gives a new tensor the gradients that its desc asks for; false means that the error has been reported.
 SPYI_FN bool spyi_gradients_make(spy_tensor *tensor, const spy_tensor_desc *desc, const char *function);
-// A view that is being made inherits its parent's gradients; when it is measured, it gets views of them.
-SPYI_FN void spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
+// A view that is being made inherits its parent's gradients: it gets tensors over their memory, whose places follow from
+// the view's when that is measured. false: out of host memory.
+SPYI_FN bool spyi_gradients_inherit(spy_tensor *view, const spy_tensor *parent);
 SPYI_FN void spyi_gradients_follow(spy_tensor *view);
 SPYI_FN void spyi_gradients_drop(spy_tensor *tensor);
 // Makes zeroed exact sums, one for each float of a gradient of this shape. On failure *status and `error` say why; sums that

@@ -43,8 +43,8 @@ static spyi_texel_sizes spyi_box_sizes(uint32_t format, const spyi_image_box *bo
 static bool spyi_region_fits(const char *name, uint32_t at, uint32_t *size, uint32_t most, uint32_t block,
                              spyi_text *error) {
     if (at >= most || *size > most - at) {
-        spyi_text_add(error, "the region's %s %u to %u are not within the level's %u", name, at,
-                      at + (*size ? *size : 1) - 1, most);
+        spyi_text_add(error, "the region's %s %u to %llu are not within the level's %u", name, at,
+                      (unsigned long long)at + (*size ? *size : 1) - 1, most);
         return false;
     }
     if (*size == 0) *size = most - at;
@@ -72,8 +72,9 @@ static spy_status spyi_region_box(const spy_texture *t, const spy_texture_region
         return SPY_ERROR_OUT_OF_RANGE;
     }
     if (region->layer >= part->layer_count || region->layer_count > part->layer_count - region->layer) {
-        spyi_text_add(error, "the region's layers %u to %u are not within the texture's %u", region->layer,
-                      region->layer + (region->layer_count ? region->layer_count : 1) - 1, part->layer_count);
+        spyi_text_add(error, "the region's layers %u to %llu are not within the texture's %u", region->layer,
+                      (unsigned long long)region->layer + (region->layer_count ? region->layer_count : 1) - 1,
+                      part->layer_count);
         return SPY_ERROR_OUT_OF_RANGE;
     }
     box->level = part->first_level + region->level;

@@ -14,8 +14,10 @@ SPYI_FN spy_tensor *spyi_view_new(spy_tensor *parent, const char *function) {
     view->shape = parent->shape;
     view->strides = parent->strides;
     view->offset_bytes = parent->offset_bytes;
-    spyi_gradients_inherit(view, parent);
-    return view;
+    if (spyi_gradients_inherit(view, parent)) return view;
+    spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    spyi_object_release(&view->object);
+    return NULL;
 }
 
 // Checks by its smallest and largest offset that a view's elements lie within the bytes of the tensor's
@@ -336,10 +338,15 @@ spy_tensor *spy_create_transpose(spy_tensor *tensor, spy_dims order) {
         valid = order.dims[i] >= 0 && (uint32_t)order.dims[i] < order.count && !(seen & 1u << order.dims[i]);
         if (valid) seen |= 1u << order.dims[i];
     }
-    if (!valid)
-        spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT,
-                  "%s: order must name each of the %u dimensions once", function, tensor->shape.rank);
-    else view = spyi_view_new(tensor, function);
+    if (!valid) {
+        spyi_text text = { NULL, 0, 0 };
+        spyi_text_add(&text, "order must name each of the %u dimensions once, got", tensor->shape.rank);
+        for (uint32_t i = 0; i < order.count && i < SPY_MAX_RANK; i++)
+            spyi_text_add(&text, "%s%d", i ? ", " : " ", (int)order.dims[i]);
+        if (order.count == 0 || order.count > SPY_MAX_RANK)
+            spyi_text_add(&text, " %u dimensions", order.count);
+        spyi_fail_text(device, SPY_ERROR_INVALID_ARGUMENT, function, &text);
+    } else view = spyi_view_new(tensor, function);
     if (view) {
         for (uint32_t i = 0; i < order.count; i++) {
             view->shape.dims[i] = tensor->shape.dims[order.dims[i]];

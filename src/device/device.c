@@ -95,8 +95,8 @@ static bool spyi_has_strings(const char *const *strings, size_t count) {
 static spy_status spyi_check_device_desc(const spy_device_desc *desc, spyi_text *error) {
     const spy_allocator *a = &desc->allocator;
     bool some = a->allocate || a->reallocate || a->free, all = a->allocate && a->reallocate && a->free;
-    if (desc->include_path_count && !desc->include_paths) {
-        spyi_text_add(error, "desc.include_path_count is %zu, include_paths is NULL",
+    if (!spyi_has_strings(desc->include_paths, desc->include_path_count)) {
+        spyi_text_add(error, "desc.include_path_count is %zu, include_paths is NULL or holds a NULL",
                       desc->include_path_count);
     } else if (!spyi_has_strings(desc->slang_paths, desc->slang_path_count)) {
         spyi_text_add(error, "desc.slang_path_count is %zu, slang_paths is NULL or holds a NULL",
@@ -169,7 +169,9 @@ static spy_status spyi_device_pack(const spy_device_desc *desc, spyi_archive **p
     *pack = path ? spyi_archive_open(file.data, file.size, true, &why)
                  : spyi_archive_open(desc->pack_data, desc->pack_size_bytes, false, &why);
     if (!*pack)
-        spyi_text_add(error, "%s cannot be used: %s", path ? path : "desc.pack_data", spyi_text_str(&why));
+        spyi_text_add(error,
+                      path ? "desc.pack: '%s' cannot be used: %s" : "desc.pack_data%s cannot be used: %s",
+                      path ? path : "", spyi_text_str(&why));
     spyi_text_free(&why);
     if (*pack) return SPY_OK;
     return spyi_failed_allocations() != failed ? SPY_ERROR_OUT_OF_MEMORY : SPY_ERROR_INVALID_ARGUMENT;
@@ -280,10 +282,12 @@ static spy_status spyi_device_fill(spy_device *device, const spy_device_desc *de
 spy_device *spy_create_device(const spy_device_desc *desc) {
     const char *function = "spy_create_device";
     if (!desc) {
+        spyi_forget_thread_error();
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
         return NULL;
     }
     if (SPYI_DESC_PROBLEM(spy_device_desc, desc) != NULL) { // not even its log can be trusted
+        spyi_forget_thread_error();
         spyi_fail(NULL, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function,
                   SPYI_DESC_PROBLEM(spy_device_desc, desc));
         return NULL;
@@ -323,6 +327,7 @@ spy_device *spy_create_device(const spy_device_desc *desc) {
         // it, too.
         if (spyi_log_wants(&setup, SPY_LOG_LEVEL_ERROR))
             spyi_logf(&setup, SPY_LOG_LEVEL_ERROR, "%s: %s", function, spyi_text_str(&error));
+        spyi_forget_thread_error();
         spyi_fail(NULL, status, "%s: %s", function, spyi_text_str(&error));
         if (device) spyi_device_destroy(device);
         device = NULL;

@@ -45,13 +45,6 @@ SPYI_FN void spyi_fusions_free_all(spy_device *device) {
     while (device->fusions) spyi_fusion_free(device->fusions);
 }
 
-static bool spyi_is_identifier(const char *name) {
-    if (!name || !name[0] || (name[0] >= '0' && name[0] <= '9')) return false;
-    for (const char *c = name; *c; c++)
-        if (!spyi_is_word(*c)) return false;
-    return true;
-}
-
 spy_fusion *spy_fuse_begin(spy_device *device, const spy_fuse_desc *desc) {
     const char *function = "spy_fuse_begin";
     if (spyi_enter(device, SPYI_KIND_DEVICE, function) != SPY_OK) return NULL;

@@ -23,6 +23,7 @@ spy_command_list *spy_create_command_list(spy_device *device, const spy_list_des
         spyi_leave(device);
         return NULL;
     }
+    uint32_t failed = spyi_failed_allocations();
     spy_command_list *list = (spy_command_list *)spyi_allocate(&device->ctx, sizeof *list);
     if (list && desc) {
         list->label = spyi_strdup(desc->label);
@@ -38,8 +39,11 @@ spy_command_list *spy_create_command_list(spy_device *device, const spy_list_des
         if (list->next) list->next->previous = list;
         device->lists = list;
         spyi_notes_make(list);
-    } else {
+    }
+    if (spyi_failed_allocations() != failed) {
         spyi_fail(&device->ctx, SPY_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        if (list) spyi_object_release(&list->sink.object);
+        list = NULL;
     }
     spyi_leave(device);
     return list;

@@ -114,7 +114,7 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
     if (!desc) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a desc, got NULL", function);
     if (problem) return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: desc: %s", function, problem);
     bool packed = desc->name && spyi_store_pack(device->ctx.pack); // a pack knows modules by their names
-    if (!desc->path && !desc->source && !desc->precompiled && !packed)
+    if (!(desc->path && desc->path[0]) && !desc->source && !desc->precompiled && !packed)
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc has neither path nor source nor precompiled", function);
     if (desc->precompiled && (desc->source || !desc->precompiled_size_bytes))
@@ -133,6 +133,17 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
         return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
                          "%s: desc counts %zu include paths and %zu defines; a list is NULL", function,
                          desc->include_path_count, desc->define_count);
+    for (size_t i = 0; i < desc->include_path_count; i++)
+        if (!desc->include_paths[i])
+            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                             "%s: desc.include_paths[%zu]: expected a folder's path, got NULL", function, i);
+    for (size_t i = 0; i < desc->define_count; i++)
+        if (!spyi_is_identifier(desc->defines[i].name))
+            return spyi_fail(ctx, SPY_ERROR_INVALID_ARGUMENT,
+                             "%s: desc.defines[%zu].name: expected an identifier, got %s%s%s", function, i,
+                             desc->defines[i].name ? "'" : "",
+                             desc->defines[i].name ? desc->defines[i].name : "NULL",
+                             desc->defines[i].name ? "'" : "");
     for (size_t i = 0; i < desc->link_count; i++) {
         const spy_module *linked = desc->link ? desc->link[i] : NULL;
         if (!spyi_is_on(device, linked, SPYI_KIND_MODULE)) {
@@ -140,6 +151,20 @@ static spy_status spyi_check_module_desc(spy_device *device, const char *functio
             snprintf(name, sizeof name, "desc.link[%zu]", i);
             return spyi_refuse_member(device, linked, SPYI_KIND_MODULE, function, name);
         }
+    }
+    return SPY_OK;
+}
+
+// Kernels import modules of the library by these names. Modules such as `mlp`, which only the user imports, may be
+// the user's own.
+static spy_status spyi_check_module_name(const char *name, spyi_text *error) {
+    for (size_t i = 0; i < sizeof spyi_slang_files / sizeof *spyi_slang_files; i++) {
+        if (strncmp(name, "slangpy", 7) != 0 || strcmp(name, spyi_slang_files[i].name) != 0) continue;
+        spyi_text_add(
+            error,
+            "module '%s' has the name of a module of the library's own, which kernels import; give another",
+            name);
+        return SPY_ERROR_INVALID_ARGUMENT;
     }
     return SPY_OK;
 }
@@ -193,6 +218,7 @@ SPYI_FN spy_status spyi_module_load(spy_device *device, const spy_module_desc *d
     for (size_t i = 0; i < module->link_count; i++) module->link[i]->users++;
     spyi_step_out(device, &outside, NULL);
     spy_status status = spyi_unit_load(device->compiler, &unit, &module->unit, error);
+    if (status == SPY_OK) status = spyi_check_module_name(spyi_unit_name(module->unit), error);
     if (status == SPY_OK) module->name = spyi_strdup(spyi_unit_name(module->unit));
     spyi_step_in(device, &outside);
     for (size_t i = 0; i < module->link_count; i++) module->link[i]->users--;
@@ -269,13 +295,21 @@ void spy_release_module(spy_module *module) {
     else spyi_fail(NULL, SPY_ERROR_RELEASED, "spy_release_module: the module has been released already");
 }
 
-static bool spyi_serialized(spy_module *module, spyi_text *bytes) {
+// Gives the module's compiled form. On failure `function` reports it.
+static spy_status spyi_serialize(spy_module *module, const char *function, spyi_text *bytes) {
+    spy_device *device = module->object.device;
+    spyi_text error = { NULL, 0, 0 };
     spyi_outside outside;
-    spyi_step_out(module->object.device, &outside, module);
+    spyi_step_out(device, &outside, module);
     uint32_t failed = spyi_failed_allocations();
-    bool good = spyi_unit_serialize(module->unit, bytes) && spyi_failed_allocations() == failed;
-    spyi_step_in(module->object.device, &outside);
-    return good;
+    spy_status status = spyi_unit_serialize(module->unit, bytes) ? SPY_OK : SPY_ERROR_INTERNAL;
+    if (status != SPY_OK)
+        spyi_text_add(&error, "the Slang compiler cannot serialize module '%s'", module->name);
+    status = spyi_check_allocations(failed, status, &error);
+    spyi_step_in(device, &outside);
+    if (status != SPY_OK) spyi_fail_text(device, status, function, &error);
+    spyi_text_free(&error);
+    return status;
 }
 
 spy_status spy_save_module(spy_module *module, const char *path) {
@@ -287,11 +321,10 @@ spy_status spy_save_module(spy_module *module, const char *path) {
     if (!path || !path[0])
         status = spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: expected a path, got %s", function,
                            path ? "\"\"" : "NULL");
-    else if (!spyi_serialized(module, &bytes))
-        status = spyi_fail(&device->ctx, SPY_ERROR_INTERNAL,
-                           "%s: the Slang compiler cannot serialize module '%s'", function, module->name);
-    else if (!spyi_file_write(path, bytes.data, bytes.size))
-        status = spyi_fail(&device->ctx, SPY_ERROR_IO, "%s: %s: the file cannot be written", function, path);
+    else status = spyi_serialize(module, function, &bytes);
+    if (status == SPY_OK && !spyi_file_replace(path, bytes.data, bytes.size))
+        status = spyi_fail(&device->ctx, SPY_ERROR_IO, "%s: %s: the file cannot be written: %s", function,
+                           path, spyi_file_problem());
     spyi_text_free(&bytes);
     spyi_leave(device);
     return status;
@@ -306,10 +339,7 @@ size_t spy_serialize_module(spy_module *module, void *data, size_t capacity_byte
     if (!data && capacity_bytes) {
         spyi_fail(&device->ctx, SPY_ERROR_INVALID_ARGUMENT, "%s: data is NULL, capacity_bytes is %zu",
                   function, capacity_bytes);
-    } else if (!spyi_serialized(module, &bytes)) {
-        spyi_fail(&device->ctx, SPY_ERROR_INTERNAL, "%s: the Slang compiler cannot serialize module '%s'",
-                  function, module->name);
-    } else {
+    } else if (spyi_serialize(module, function, &bytes) == SPY_OK) {
         size = bytes.size;
         if (capacity_bytes) memcpy(data, bytes.data, size < capacity_bytes ? size : capacity_bytes);
     }

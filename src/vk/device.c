@@ -340,6 +340,7 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
     const spy_vk_desc *engine = (const spy_vk_desc *)desc->backend_desc;
     VkResult result;
     spy_status status;
+    uint32_t failed = spyi_failed_allocations();
     if (SPYI_DESC_PROBLEM(spy_vk_desc, engine) != NULL) {
         spyi_text_add(error, "desc.backend_desc: %s", SPYI_DESC_PROBLEM(spy_vk_desc, engine));
         return SPY_ERROR_INVALID_ARGUMENT;
@@ -355,6 +356,8 @@ static spy_status spyi_vk_setup(spyi_vk_gpu *gpu, const spy_device_desc *desc, s
         if (status == SPY_OK) status = spyi_vk_make_device(gpu, error);
     }
     if (status == SPY_OK) status = spyi_vk_load_functions(gpu, error);
+    // An extension that could not be asked for looks like one that is missing.
+    status = spyi_check_allocations(failed, status, error);
     if (status != SPY_OK) return status;
     if (gpu->owned) {
         gpu->vk.vkGetDeviceQueue(gpu->device, gpu->queue_family, 0, &gpu->queue);

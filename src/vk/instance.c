@@ -581,7 +581,7 @@ SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_t
     spyi_vk_adapter adapter;
     spyi_context ctx;
     spy_device_desc desc;
-    uint32_t i, count = 0;
+    uint32_t i, count = 0, failed = spyi_failed_allocations();
     memset(&desc, 0, sizeof desc);
     memset(&ctx, 0, sizeof ctx);
     spyi_context_init(&ctx, &desc);
@@ -593,6 +593,7 @@ SPYI_FN size_t spyi_vk_enumerate(spy_device_info *infos, size_t capacity, spyi_t
         }
         spyi_vk_instance_destroy(&instance);
     }
+    if (spyi_check_allocations(failed, SPY_OK, error) != SPY_OK) count = 0;
     spyi_context_destroy(&ctx);
     return count;
 }

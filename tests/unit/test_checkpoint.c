@@ -157,11 +157,11 @@ static void test_arguments(void **state) {
     assert_int_equal(spy_save_tensors(device, NULL, SPY_NO_ARGS), SPY_ERROR_INVALID_ARGUMENT);
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "spy_save_tensors: expected a path");
     spy_save_tensors(device, path, SPY_ARGS(spy_arg_tensor(NULL, a)));
-    ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "argument 0: expected a name of its own");
-    spy_save_tensors(device, path, SPY_ARGS(spy_arg_tensor("a", a), spy_arg_tensor("a", a)));
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "argument 1: expected a name of its own");
+    spy_save_tensors(device, path, SPY_ARGS(spy_arg_tensor("a", a), spy_arg_tensor("a", a)));
+    ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "argument 2: expected a name of its own");
     spy_save_tensors(device, path, SPY_ARGS(spy_arg_tensor("a\"b", a)));
-    ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "argument 0: expected a name of its own");
+    ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "argument 1: expected a name of its own");
     spy_save_tensors(device, path, SPY_ARGS(spy_arg_f32("a", 1)));
     ERROR_IS(SPY_ERROR_INVALID_ARGUMENT, "'a': expected a tensor");
     spy_save_tensors(device, path, SPY_ARGS(spy_arg_tensor("a", NULL)));
