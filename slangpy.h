@@ -1646,12 +1646,13 @@ typedef enum spy_decl_flag {
     SPY_DECL_FLAG_NO_DIFF = 1 << 6,
     SPY_DECL_FLAG_IN = 1 << 7,
     SPY_DECL_FLAG_OUT = 1 << 8,
-    SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9, // a parameter that a call may leave out; an initialised variable
-    SPY_DECL_FLAG_GENERIC = 1 << 10,    // the declaration or one of its parents has generic parameters, so
-                                        // types may depend on them
-    SPY_DECL_FLAG_GETTER = 1 << 11,     // a property or subscript that can be read
-    SPY_DECL_FLAG_SETTER = 1 << 12,     // a property or subscript that can be written
-    SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13 // a function marked [CudaKernel]
+    SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9,  // a parameter that a call may leave out; an initialised variable
+    SPY_DECL_FLAG_GENERIC = 1 << 10,     // the declaration or one of its parents has generic parameters, so
+                                         // types may depend on them
+    SPY_DECL_FLAG_GETTER = 1 << 11,      // a property or subscript that can be read
+    SPY_DECL_FLAG_SETTER = 1 << 12,      // a property or subscript that can be written
+    SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13, // a function marked [CudaKernel]
+    SPY_DECL_FLAG_IN_WRITTEN = 1 << 14   // a parameter with the word `in` before it
 } spy_decl_flag;
 
 // The type of a spy_constant.
@@ -1750,8 +1751,10 @@ typedef enum spy_type_kind {
     SPY_TYPE_KIND_HANDLE // DescriptorHandle<T>
 } spy_type_kind;
 
-// A type. Its sizes in bytes are 0 for types that host memory cannot hold: resources, interfaces, types that
-// depend on generic parameters, and structs with such fields.
+// A type. Its sizes in C's layout are 0 for types that host memory cannot hold: resources, interfaces, types
+// that depend on generic parameters, and structs with such fields. Among shader parameters such types may have
+// bytes on the device, which its sizes there tell: on CUDA a texture is a handle of 8 bytes, on Vulkan it has
+// none.
 struct spy_type_info {
     spy_type_kind kind;
     const char *name;       // the name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"
@@ -30077,6 +30080,7 @@ enum {
     SPYI_SL_MODIFIER_EXTERN = 5,
     SPYI_SL_MODIFIER_DIFFERENTIABLE = 6,
     SPYI_SL_MODIFIER_MUTATING = 7,
+    SPYI_SL_MODIFIER_IN = 8,
     SPYI_SL_MODIFIER_OUT = 9,
     SPYI_SL_MODIFIER_INOUT = 10
 };
@@ -30323,6 +30327,7 @@ struct spyi_sl_module_table {
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetElementVarLayout, (spyi_sl_type_layout *))        \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_getContainerVarLayout, (spyi_sl_type_layout *))      \
     X(size_t, spReflectionTypeLayout_GetSize, (spyi_sl_type_layout *, unsigned category))                    \
+    X(size_t, spReflectionTypeLayout_GetStride, (spyi_sl_type_layout *, unsigned category))                  \
     X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))              \
     X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                               \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))  \
@@ -30726,6 +30731,12 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
 // Returns the spyi_type of a Slang type. With `open` the type may depend on generic parameters, which have no
 // layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
+// The bytes of a type among a device's uniform data; all are 0 where libslang must not be asked, or has no
+// numbers.
+typedef struct spyi_sl_uniform {
+    size_t size, align, stride;
+} spyi_sl_uniform;
+SPYI_FN spyi_sl_uniform spyi_sl_uniform_of(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang);
 // Returns whether the type is a structured, byte-address or typed buffer.
 SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
 SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // returns whether the type is T[]
@@ -30746,6 +30757,11 @@ SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl
 SPYI_FN bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
+// The direction of a parameter: whether values go in and come out, and whether `in` is written before it.
+typedef struct spyi_sl_direction {
+    bool in, out, in_written;
+} spyi_sl_direction;
+SPYI_FN spyi_sl_direction spyi_sl_direction_of(const spyi_sl_library *lib, spyi_sl_variable *variable);
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                   const char *name, spyi_sl_type *constructed, bool specialised,
                                   spyi_signature *out);
@@ -33186,7 +33202,7 @@ SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *comp
 
 // Raise this number with every change of the answers of the compiler's functions, or of how answers are
 // written.
-enum { SPYI_MEMO_VERSION = 8, SPYI_MEMO_MOST_FILES = 65536 };
+enum { SPYI_MEMO_VERSION = 9, SPYI_MEMO_MOST_FILES = 65536 };
 
 typedef struct spyi_memo_hash {
     uint64_t a, b;
@@ -34731,6 +34747,38 @@ static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type 
     return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
+// Returns whether a field of the struct is unsafe.
+static bool spyi_sl_has_unsafe_field(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) {
+        spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
+        if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v))) return true;
+    }
+    return false;
+}
+
+spyi_sl_uniform spyi_sl_uniform_of(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    const size_t most = SIZE_MAX / 4; // greater numbers are Slang's "unbounded" and "unknown"
+    bool is_struct = lib->spReflectionType_GetKind(slang) == SPYI_SL_KIND_STRUCT;
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_uniform u = { 0, 0, 0 };
+    if (spyi_sl_is_unsafe(unit, live, slang)) return u;
+    if (is_struct && spyi_sl_has_unsafe_field(unit, live, slang)) return u;
+    spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (!layout) return u;
+    size_t size = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM),
+           stride = lib->spReflectionTypeLayout_GetStride(layout, SPYI_SL_CATEGORY_UNIFORM);
+    int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, SPYI_SL_CATEGORY_UNIFORM);
+    if (size < most && stride < most && align > 0) {
+        u.size = size;
+        u.stride = stride;
+        u.align = (size_t)align;
+    }
+    return u;
+}
+
 // Returns whether the struct is a Tensor, RWTensor, WeightTensor ... of the library's own modules, or one of
 // Slang's views of tensors. Such a struct holds a pointer, but a call gives a tensor for it.
 static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsigned count) {
@@ -34803,11 +34851,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     if (spyi_type_is_pair(type)) return type; // Slang's layout of a pair has no fields and no bytes
     type = NULL;
     // This is checked before libslang lays the struct out.
-    for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) {
-        spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
-        if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v)))
-            return spyi_sl_to_opaque(unit, live, slang, name);
-    }
+    if (spyi_sl_has_unsafe_field(unit, live, slang)) return spyi_sl_to_opaque(unit, live, slang, name);
     spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
     spyi_sl_blob_free(&diagnostics);
     if (!layout) return spyi_type_other(types, name);
@@ -35115,6 +35159,16 @@ static void spyi_sl_add_param(spyi_signature *out, const spyi_param *p, spyi_tex
     out->params[out->param_count++] = *p;
 }
 
+spyi_sl_direction spyi_sl_direction_of(const spyi_sl_library *lib, spyi_sl_variable *variable) {
+    spyi_sl_direction d;
+    bool out = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_OUT) != NULL,
+         inout = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_INOUT) != NULL;
+    d.in_written = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_IN) != NULL;
+    d.out = out || inout;
+    d.in = !out || inout || d.in_written; // `in out` is `inout`
+    return d;
+}
+
 void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function, const char *name,
                           spyi_sl_type *constructed, bool specialised, spyi_signature *out) {
     const spyi_sl_library *lib = unit->compiler->library;
@@ -35164,10 +35218,9 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
         // Slang lists an empty parameter pack as one parameter whose type has no name. It takes no argument.
         if (p.type->kind == SPYI_TYPE_OTHER && strcmp(p.type->name, "?") == 0 && specialised) continue;
         p.name = spyi_strdup(param_name ? param_name : "");
-        bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL;
-        bool is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
-        p.out = is_out || is_inout;
-        p.in = !is_out || is_inout;
+        spyi_sl_direction direction = spyi_sl_direction_of(lib, v);
+        p.out = direction.out;
+        p.in = direction.in;
         p.no_diff = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_NO_DIFF) != NULL;
         p.has_default = lib->spReflectionVariable_HasDefaultValue(v);
         spyi_sl_add_param(out, &p, &text);
@@ -36900,12 +36953,11 @@ static void spyi_sl_look_at_stage(spyi_unit *unit, spyi_sl_live *live, void *con
             spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
             const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
             if (!name || spyi_sl_is_given(lib, p)) continue;
-            bool inout = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_INOUT) != NULL;
-            bool output = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_OUT) != NULL;
+            spyi_sl_direction direction = spyi_sl_direction_of(lib, variable);
             out->entry.systems[i] = SPYI_SYSTEM_VARYING;
             in.param = to.param = i;
-            if (inout || !output) spyi_sl_walk_varying(&in, p, name, 0, "", 0);
-            if (inout || output) spyi_sl_walk_varying(&to, p, name, 0, "", 0);
+            if (direction.in) spyi_sl_walk_varying(&in, p, name, 0, "", 0);
+            if (direction.out) spyi_sl_walk_varying(&to, p, name, 0, "", 0);
         }
         spyi_sl_variable_layout *result = lib->spReflectionEntryPoint_getResultVarLayout(of);
         to.param = UINT32_MAX;
@@ -37505,6 +37557,36 @@ SPYI_FN bool spyi_sl_know_type(spyi_declarations *to, const spyi_type *type) {
     return true;
 }
 
+// Sums up the fields of a tensor of the library, whose pointer libslang is not asked about. Other structs have
+// no pointers and numbers alone, or lie in memory.
+static spyi_sl_uniform spyi_sl_uniform_of_fields(spyi_sl_builder *b, const spyi_type *type) {
+    spyi_sl_uniform u = { 0, 1, 0 }, none = { 0, 0, 0 };
+    for (uint32_t i = 0; i < type->field_count; ++i) {
+        const spyi_field *f = &type->fields[i];
+        if (!spyi_type_lies_in_structs(f->type)) return none;
+        u.size = f->device_offset + f->type->device_size;
+        if (f->type->device_align > u.align) u.align = f->type->device_align;
+    }
+    u.stride = spyi_align(u.size, u.align);
+    if (spyi_types_rules(b->unit->compiler->types)->pads_structs) u.size = u.stride;
+    return u;
+}
+
+// Sets the sizes on the device of a type that cannot lie in memory, but among shader parameters.
+static void spyi_sl_opaque_sizes(spyi_sl_builder *b, const spyi_type *type, spyi_sl_type *slang,
+                                 spy_type_info *info) {
+    bool sized = info->kind == SPY_TYPE_KIND_STRUCT || info->kind == SPY_TYPE_KIND_ARRAY ||
+                 info->kind == SPY_TYPE_KIND_RESOURCE || info->kind == SPY_TYPE_KIND_SAMPLER ||
+                 info->kind == SPY_TYPE_KIND_CONSTANT_BUFFER || info->kind == SPY_TYPE_KIND_PARAMETER_BLOCK;
+    if (type->device_size || !slang || !sized || b->open || spyi_type_is_pair(type)) return;
+    spyi_sl_uniform u = spyi_sl_uniform_of(b->unit, b->live, slang);
+    if (!u.size && info->kind == SPY_TYPE_KIND_STRUCT) u = spyi_sl_uniform_of_fields(b, type);
+    if (!u.size) return;
+    info->device_size_bytes = u.size;
+    info->device_align_bytes = u.align;
+    info->device_stride_bytes = u.stride;
+}
+
 const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type, spyi_sl_type *slang) {
     static const spy_type_info none = {
         SPY_TYPE_KIND_OTHER, "", SPY_DTYPE_DEFAULT, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0
@@ -37520,6 +37602,7 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
     info->kind = spyi_sl_type_kind(type, slang ? b->lib->spReflectionType_GetKind(slang) : 0);
     info->name = spyi_sl_info_name(b, type);
     spyi_sl_info_sizes(type, info);
+    spyi_sl_opaque_sizes(b, type, slang, info);
     info->element = spyi_sl_element_info(b, info->kind, type, slang);
     if (info->kind != SPY_TYPE_KIND_STRUCT || !slang || b->depth > SPYI_SL_DEEPEST_FIELD) return info;
     if (!spyi_sl_grow((void **)&b->pending, &b->pending_capacity, b->pending_count, sizeof *b->pending)) {
@@ -37553,7 +37636,7 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
             fields[k] =
                 spyi_sl_node(b, SPY_DECL_KIND_FIELD, v ? b->lib->spReflectionVariable_GetName(v) : "");
             if (v) spyi_sl_variable_node(b, v, &fields[k]);
-            if (p.type->kind == SPYI_TYPE_STRUCT && k < p.type->field_count) {
+            if (k < p.type->field_count) {
                 fields[k].offset_bytes = p.type->fields[k].host_offset;
                 fields[k].device_offset_bytes = p.type->fields[k].device_offset;
             }
@@ -37797,14 +37880,14 @@ SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, con
     const char *name = lib->spReflectionVariable_GetName(v);
     bool anonymous = name && strncmp(name, "SLANG_anonymous_", strlen("SLANG_anonymous_")) == 0;
     spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_PARAMETER, anonymous ? "" : name);
-    bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL,
-         is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
+    spyi_sl_direction direction = spyi_sl_direction_of(lib, v);
     spyi_text own = { NULL, 0, 0 };
     if (*node.name) spyi_text_add(&own, "%s::%s", path, node.name);
     node.path = spyi_sl_keep_text(b->to, &own);
     spyi_sl_variable_node(b, v, &node);
-    if (is_out || is_inout) node.flags |= SPY_DECL_FLAG_OUT;
-    if (!is_out || is_inout) node.flags |= SPY_DECL_FLAG_IN;
+    if (direction.out) node.flags |= SPY_DECL_FLAG_OUT;
+    if (direction.in) node.flags |= SPY_DECL_FLAG_IN;
+    if (direction.in_written) node.flags |= SPY_DECL_FLAG_IN_WRITTEN;
     node.text = spyi_sl_variable_text(b, &node);
     spyi_sl_push(b, out, &node);
 }

@@ -1373,7 +1373,9 @@ class TypeLayoutReflection(BaseReflectionObject):
         """The TypeReflection."""
     @property
     def size(self) -> int:
-        """The bytes on the device, as in a tensor; 0 for resources and for generic types with open parameters."""
+        """The bytes on the device, as in a tensor, or among shader parameters: there a resource is a handle on CUDA and has
+        no bytes on Vulkan. 0 for generic types with open parameters.
+        """
     @property
     def alignment(self) -> int:
         """Alignment in bytes on the device."""
@@ -1391,7 +1393,9 @@ class TypeLayoutReflection(BaseReflectionObject):
         """A struct's fields, as VariableLayoutReflections."""
     @property
     def element_type_layout(self) -> TypeLayoutReflection | None:
-        """The layout of the elements of an array, vector, matrix or buffer; None for other types."""
+        """The layout of the elements of an array, vector, pointer or buffer; of a matrix that of its rows; None for other
+        types.
+        """
     def unwrap_array(self) -> TypeLayoutReflection:
         """The layout of an array's innermost elements; the layout itself if it is not an array's."""
     def find_field(self, name: str) -> VariableLayoutReflection | None:
