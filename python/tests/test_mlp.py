@@ -155,6 +155,7 @@ import mlp;
 [Differentiable] float[2] halves(MLP<3, 2, 4, 1, SiLU, Tanh, 1, half> net, float x[3]) { return net.run(x); }
 [Differentiable] float[2] line(MLP<3, 2> net, float x[3]) { return net.run(x); }
 [Differentiable] float off(MLP<3, 2, 4, 1, SiLU, Tanh, 1> net, float x[3], no_diff float target[2]) { return l2_loss(net.run(x), target); }
+[Differentiable] float off_halves(MLP<3, 2, 4, 1, SiLU, Tanh, 1, half> net, float x[3], no_diff float target[2]) { return l2_loss(net.run(x), target); }
 [Differentiable] float[2] twice(MLP<3, 3> a, MLP<3, 2> b, float x[3]) { return b.run(a.run(x)); }
 struct Turn : IActivation { static float value(float z) { return z * z; } static float slope(float z) { return 2 * z; } }
 [Differentiable] float[2] own(MLP<3, 2, 4, 1, Turn> net, float x[3]) { return net.run(x); }
@@ -440,6 +441,47 @@ def test_adam_and_sgd(device, small):
         opt.check()
 
 
+@pytest.mark.parametrize("make", [mlp.Adam, mlp.SGD])
+def test_half_parameters(device, make):
+    """Steps of half parameters are those of floats, rounded: steps of less than a half's last digit add up. A value that is written
+    between two steps is where the next one begins, and a step without a finite gradient changes nothing."""
+    rng = np.random.default_rng(11)
+    net = mlp.Network(device, 3, 2, 4, 1, bias=True, dtype="half", seed=3)
+    first = net.parameters.to_numpy()
+    opt, p, mean, square = make(net, 1e-4, loss_scale=8.0), first.astype(float), 0, 0
+    for t in range(1, 41):
+        if t == 21:
+            p = rng.standard_normal(p.shape).astype(np.float16).astype(float)
+            net.parameters.copy_from_numpy(p.astype(np.float16))
+        g = (0.5 + rng.random(p.shape)).astype(np.float16)
+        net.parameters.grad.copy_from_numpy(g)
+        opt.step()
+        g = g.astype(float) / 8
+        mean, square = 0.9 * mean + 0.1 * g, 0.999 * square + 0.001 * g * g
+        p = p - 1e-4 * (mean / (1 - 0.9 ** t) / (np.sqrt(square / (1 - 0.999 ** t)) + 1e-8) if make is mlp.Adam else g)
+    got = net.parameters.to_numpy()
+    assert got.dtype == np.float16 and np.abs(got - p).max() < 1e-3 and not net.parameters.grad.to_numpy().any()
+    assert np.abs(opt._masters[0].to_numpy() - p).max() < 2e-6  # 20 steps of some 1e-4 and 1e-5
+    net.parameters.grad.copy_from_numpy(np.full(p.shape, np.inf, np.float16))
+    opt.step()
+    assert np.array_equal(net.parameters.to_numpy(), got)
+    with pytest.raises(spy.Error, match="step 41 had gradients that are not finite"):
+        opt.check()
+
+
+def test_training_of_halves(device, small):
+    """A network of half parameters learns."""
+    net = mlp.Network(device, 3, 2, 4, 1, "SiLU", "Tanh", bias=True, dtype="half")
+    opt = mlp.Adam(net, 0.01, loss_scale=64.0)
+    x, target = tensor(device, np.ones((5, 3), np.float32)), tensor(device, np.full((5, 2), 0.3, np.float32))
+    before = small.off_halves(net, x, target).to_numpy().mean()
+    for _ in range(50):
+        small.off_halves.bwds(net, x, target, _result=spy.diffPair(d=0.2 * 64))
+        opt.step()
+    opt.check()
+    assert small.off_halves(net, x, target).to_numpy().mean() < 0.1 * before
+
+
 def test_recorded(device, small):
     """A recorded step can be replayed; it uses the optimiser's current rate and number of steps."""
     net = mlp.Network(device, 3, 2, 4, 1, "SiLU", "Tanh", bias=True)
@@ -576,3 +618,6 @@ def test_bad_input(device, small):
         mlp.Network(device, 3, 2, dtype="double")
     with pytest.raises(ValueError, match="Adam: 'parameters': expected a Network or tensors with gradients, got one without"):
         mlp.Adam(w)
+    for make in (mlp.Adam, mlp.SGD):
+        with pytest.raises(ValueError, match="'parameters': expected tensors of float or half, got one of double"):
+            make(spy.Tensor.zeros(device, (3,), "double").with_grads())
