@@ -251,6 +251,30 @@ def test_many_networks(device, small):
     assert np.allclose(net.grad.to_numpy(), np.einsum("ni,no->nio", x, dy), atol=1e-5)
 
 
+def test_backward_derivative_of(device, load):
+    """[BackwardDerivativeOf] of a function whose parameters have types of imported modules: networks and tensors."""
+    m = load("""
+import slangpy;
+import mlp;
+[Differentiable] float sum(MLP<4, 2> net, float x) { float v[4] = { x, x, x, x }; float y[2] = net.run(v); return y[0] + y[1]; }
+float doubled(MLP<4, 2> net, float x) { return sum(net, x); }
+[BackwardDerivativeOf(doubled)] void doubled_bwd(MLP<4, 2> net, inout DifferentialPair<float> x, float d) { bwd_diff(sum)(net, x, 2 * d); }
+float first(DiffTensor<float, 1> t, float x) { return t[0] * x; }
+[BackwardDerivativeOf(first)] void first_bwd(DiffTensor<float, 1> t, inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 7 * d); }
+float plain(MLP<4, 2> net, float x) { return sum(net, x); }
+""")
+    w = np.random.default_rng(21).standard_normal((4, 2)).astype(np.float32)
+    net, x = tensor(device, w, True), tensor(device, np.arange(5, dtype=np.float32), True)
+    m.doubled.bwds(net, x, _result=spy.diffPair(d=1.0))
+    assert np.allclose(x.grad.to_numpy(), 2 * w.sum()) and np.allclose(net.grad.to_numpy(), 2 * 10)
+    x = tensor(device, np.arange(5, dtype=np.float32), True)
+    m.first.bwds(tensor(device, np.ones(3, np.float32), True), x, _result=spy.diffPair(d=1.0))
+    assert (x.grad.to_numpy() == 7).all()
+    with pytest.raises(spy.Error, match="(?s)plain.*it is not differentiable") as caught:
+        m.plain.bwds(net, x, _result=spy.diffPair(d=1.0))
+    assert "undefined identifier" not in str(caught.value)
+
+
 def test_two_networks_and_own_activation(device, small):
     rng = np.random.default_rng(6)
     a, b, x = (rng.standard_normal(s).astype(np.float32) for s in ((3, 3), (3, 2), (9, 3)))

@@ -106,9 +106,15 @@ SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names);
 // Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
 
+// >>unit.c
+// Appends imports of all modules that the unit has loaded: an import of the unit alone does not make the types of
+// its imports visible.
+SPYI_FN void spyi_unit_import_all(const spyi_unit *unit, spyi_text *out);
+
 // >>resolve.c
 // Returns whether the text compiles; if not, `out` gets Slang's messages. `what` becomes a part of the
-// module's name. Cost: 3 ms.
+// module's name. A text that names what the unit only imports is compiled once more, with the unit's imports.
+// Cost: 3 ms.
 SPYI_FN bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out);
 
 // >>nested.c
