@@ -1207,9 +1207,9 @@ typedef struct spy_device_desc {
     const spy_backend *backend; // required: the API that drives the GPU
     const void *backend_desc;   // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL means
                                 // that the library creates them
-    uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0 means that adapter_name and
-                              // adapter_type choose
-    const char *adapter_name; // a part of the adapter's name, case ignored; NULL means any name
+    uint32_t adapter;           // 1 is the first of spy_enumerate_adapters(); 0 means that adapter_name and
+                                // adapter_type choose
+    const char *adapter_name;   // a part of the adapter's name, case ignored; NULL means any name
     spy_adapter_type adapter_type;  // only this type; default: the best available
     spy_log log;                    // receives errors and warnings, also those of a failed creation
     spy_progress progress;          // called around slow steps
@@ -1231,7 +1231,7 @@ typedef struct spy_device_desc {
     const char *label;          // the name in debug tools and messages
     bool enable_print;          // print() in Slang reaches the log (see api/print.h); false means that
                                 // print() does nothing
-    size_t print_buffer_bytes; // the capacity for what is printed between two deliveries; 0 means 1 MiB
+    size_t print_buffer_bytes;  // the capacity for what is printed between two deliveries; 0 means 1 MiB
     spy_interrupt interrupt;    // asked during waits whether to stop waiting
     // The time limit, in seconds, of the Slang compiler for one module or kernel, and of the driver's
     // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0 means 600,
@@ -1293,6 +1293,12 @@ SPY_API void spy_release_device(spy_device *device);
 // thread's errors that belong to no device: uses of NULL or released objects, failed device creations,
 // SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of a fork. Threads: any.
 SPY_API spy_error spy_take_error(spy_device *device);
+// Returns the names of what a call needs and was not given, when that is the error that spy_take_error() returned
+// last: parameters, or global shader parameters, such as "gain" and "block.color". Each name ends with a NUL, and
+// an empty name ends the list: `for (const char *n = spy_missing_names(device); *n; n += strlen(n) + 1)`. The list
+// is empty for other errors, for NULL, and from its 2,048th byte on. It stays valid until the next spy_take_error().
+// Threads: as spy_take_error.
+SPY_API const char *spy_missing_names(const spy_device *device);
 
 // A point in the device's order of work. 0 means before all work.
 typedef uint64_t spy_submit_id;
@@ -11951,6 +11957,8 @@ typedef struct spyi_context {
     spy_status error_code;     // first error since the last take
     spyi_text error;           // the text of error_code
     spyi_text taken;           // the text that the last take returned
+    spyi_text missing;         // what the call of `error` was not given: names that end with NUL each
+    spyi_text taken_missing;   // the same of `taken`
     spyi_turns turns;          // lets one thread at a time into the device
     struct spyi_store *store; // the answers that are kept on disk for later starts (store.h); NULL means that
                               // none are
@@ -11972,6 +11980,9 @@ SPYI_FN void spyi_context_destroy(spyi_context *ctx);
 
 // Reports an error to the log and to the device, or to this thread when ctx is NULL. Returns `status`.
 SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) SPYI_PRINTF(3, 4);
+// Notes what a call needs and was not given, `size` bytes of names that end with NUL each: the next error that
+// this thread reports to a device has it as data, for spy_missing_names(). 0 bytes take the note back.
+SPYI_FN void spyi_note_missing(const char *names, size_t size);
 // Returns the status of this thread's last error. Call it right after a public function that returned NULL.
 SPYI_FN spy_status spyi_reported_status(void);
 // Reports that a call is refused because this process is the child of a fork. Returns the status.
@@ -14506,12 +14517,14 @@ void spyi_step(spyi_context *ctx, const char *step, bool finished) {
 // >>errors
 
 // A thread's error is in fixed memory, so that nothing is left behind when the thread ends.
-enum { SPYI_THREAD_TEXT = 8192 };
+enum { SPYI_THREAD_TEXT = 8192, SPYI_THREAD_MISSING = 2048 };
 typedef struct spyi_thread_error {
     spy_status code; // first error since the last take
     char text[SPYI_THREAD_TEXT];
-    char taken[SPYI_THREAD_TEXT]; // the text that the last take returned
-    spy_status reported;          // last error, on any device
+    char taken[SPYI_THREAD_TEXT];      // the text that the last take returned
+    spy_status reported;               // last error, on any device
+    char missing[SPYI_THREAD_MISSING]; // what the next error is about: see spyi_note_missing()
+    size_t missing_size;
 } spyi_thread_error;
 static SPYI_THREAD_LOCAL spyi_thread_error spyi_this_thread;
 
@@ -14523,6 +14536,12 @@ static void spyi_format_cut(char *text, size_t size, const char *format, va_list
     if (n < 0 || (size_t)n < size) return;
     while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80) end--;
     memcpy(text + end, "...", 4);
+}
+
+void spyi_note_missing(const char *names, size_t size) {
+    spyi_thread_error *mine = &spyi_this_thread;
+    mine->missing_size = size < sizeof mine->missing ? size : 0;
+    if (mine->missing_size) memcpy(mine->missing, names, size);
 }
 
 spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) {
@@ -14551,7 +14570,11 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
         swap = ctx->error;
         ctx->error = text;
         text = swap;
+        spyi_text_clear(&ctx->missing);
+        if (spyi_this_thread.missing_size)
+            spyi_text_add_n(&ctx->missing, spyi_this_thread.missing, spyi_this_thread.missing_size);
     }
+    spyi_this_thread.missing_size = 0;
     spyi_mutex_unlock(&ctx->error_lock);
     spyi_text_free(&text);
     return status;
@@ -14610,11 +14633,21 @@ spy_error spy_take_error(spy_device *device) {
         ctx->taken = ctx->error;
         ctx->error = swap;
         spyi_text_clear(&ctx->error);
+        swap = ctx->taken_missing;
+        ctx->taken_missing = ctx->missing;
+        ctx->missing = swap;
+        spyi_text_clear(&ctx->missing);
         ctx->error_code = SPY_OK;
         error.message = spyi_message_or_status(spyi_text_str(&ctx->taken), error.code);
     }
     spyi_mutex_unlock(&ctx->error_lock);
     return error;
+}
+
+const char *spy_missing_names(const spy_device *device) {
+    const spyi_context *ctx = (const spyi_context *)(const void *)device;
+    if (!device || ctx->object.kind != (uint32_t)SPYI_KIND_DEVICE || !ctx->taken_missing.size) return "";
+    return ctx->taken_missing.data; // a text ends with one more NUL
 }
 
 // >>context
@@ -14662,6 +14695,8 @@ void spyi_context_destroy(spyi_context *ctx) {
     ctx->label = spyi_default_label;
     spyi_text_free(&ctx->error);
     spyi_text_free(&ctx->taken);
+    spyi_text_free(&ctx->missing);
+    spyi_text_free(&ctx->taken_missing);
     spyi_mutex_destroy(&ctx->error_lock);
     spyi_mutex_destroy(&ctx->release_lock);
     spyi_turns_destroy(&ctx->turns);
@@ -47153,10 +47188,11 @@ typedef struct spyi_attempt {
     bool spread; // the call may run over values of spy_map_value()
     bool misfit; // a trailing size differs from the size that its parameter takes; another overload may fit
     uint32_t node_capacity, leaf_capacity;
-    uint32_t pair; // the index of the gradient that the next value was given with; 0 if there is none
-    bool result;   // the value being bound is the function's result
-    bool constant; // the value being bound takes no part in derivatives
-    bool refused;  // the function has no derivative: later failures must not replace this reason
+    uint32_t pair;       // the index of the gradient that the next value was given with; 0 if there is none
+    bool result;         // the value being bound is the function's result
+    bool constant;       // the value being bound takes no part in derivatives
+    bool refused;        // the function has no derivative: later failures must not replace this reason
+    const char *missing; // the parameter that was not given, if that is the reason
     spyi_text reason;
     spy_status status; // status of the failure
 } spyi_attempt;
@@ -48877,9 +48913,10 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
     }
     uint32_t given = 0;
     for (uint32_t p = 0; p < n; p++) {
-        if (of_param[p] < 0 && !signature->params[p].has_default)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' not specified",
-                           signature->params[p].name);
+        if (of_param[p] < 0 && !signature->params[p].has_default) {
+            a->missing = signature->params[p].name;
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' not specified", a->missing);
+        }
         if (of_param[p] >= 0) {
             if (given != p)
                 return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
@@ -49612,6 +49649,8 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     uint8_t *sizes = (uint8_t *)spyi_calloc(
         values->count + 1, 1); // the number of trailing dimensions of each value on whose sizes types depend,
                                // over all overloads that fit
+    const char *not_given = NULL; // the parameter that the last overload was not given
+    spyi_note_missing(NULL, 0);
     memset(&winner, 0, sizeof winner);
     for (uint32_t i = 0; i < n; i++) {
         const spyi_signature *signature = &function->overloads.items[i];
@@ -49634,9 +49673,11 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
             built_in += signature->built_in;
-            if (!signature->built_in)
+            if (!signature->built_in) {
+                not_given = attempt.missing;
                 spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,
                               spyi_text_str(&attempt.reason));
+            }
             if (n == 1) status = attempt.status;
             generic_failed = generic_failed || signature->generic;
         }
@@ -49713,6 +49754,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
                       spyi_text_str(&reasons));
+        if (not_given && n - built_in == 1) spyi_note_missing(not_given, strlen(not_given) + 1);
         if (built_in)
             spyi_text_add(error, "\n    nor %u overload%s of Slang's own '%s'", built_in,
                           built_in == 1 ? "" : "s", function->name);
@@ -54570,15 +54612,15 @@ static spy_status spyi_place_leaves(spyi_input_binding *f) {
     return status;
 }
 
-// Names the parts of an input's data that no value covers. With `zero`, parts that may be all zeros need no
-// value.
+// Adds the names of the parts of an input's data that no value covers. With `zero`, parts that may be all zeros
+// need no value.
 static void spyi_missing_data(const char *path, const spyi_type *type, const uint8_t *given, bool zero,
                               spyi_text *out) {
     if (zero && spyi_may_be_zero(type)) return;
     size_t size = type->device_size ? type->device_size : 1;
     bool parts = type->kind == SPYI_TYPE_STRUCT || type->kind == SPYI_TYPE_ARRAY;
     if (!memchr(given, 1, size) && !(zero && parts)) {
-        spyi_text_add(out, "%s'%s'", out->size ? ", " : "", path);
+        spyi_text_add_n(out, path, strlen(path) + 1);
         return;
     }
     if (!parts || !memchr(given, 0, size)) return; // padding needs no value
@@ -54602,21 +54644,23 @@ static void spyi_missing_data(const char *path, const spyi_type *type, const uin
 }
 
 static spy_status spyi_check_given(spyi_input_binding *f) {
-    spyi_text missing = { NULL, 0, 0 };
+    spyi_text missing = { NULL, 0, 0 };                  // names that end with NUL each
     bool zero = f->plan->function->module->zero_missing; // the data is zero from the beginning
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (input->parameter || !input->used || input->elements) continue;
         if (input->kind == SPYI_INPUT_BINDING && !f->bound[input->slot])
-            spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
+            spyi_text_add_n(&missing, input->path, strlen(input->path) + 1);
         if (input->kind == SPYI_INPUT_DATA && !spyi_is_parted(input->type))
             spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
                               zero, &missing);
     }
     if (!missing.size) return SPY_OK;
     spyi_text_add(f->error,
-                  "the kernel uses global shader parameters that are not given (options.globals): %s",
-                  missing.data);
+                  "the kernel uses global shader parameters that are not given (options.globals): ");
+    for (size_t at = 0; at < missing.size; at += strlen(missing.data + at) + 1)
+        spyi_text_add(f->error, "%s'%s'", at ? ", " : "", missing.data + at);
+    spyi_note_missing(missing.data, missing.size);
     spyi_text_free(&missing);
     return SPY_ERROR_NOT_FOUND;
 }
