@@ -47015,6 +47015,23 @@ typedef enum spyi_combine {
     SPYI_COMBINE_TOTAL // adds the values, like SPYI_COMBINE_SUM
 } spyi_combine;
 
+// The parameters of a run of the batch engine (slang/mlp_batch_engine.slang) for a call that is nothing but a
+// network.
+typedef struct spyi_batch {
+    uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
+        // rows of outputs, which in a backward call are the gradients of outputs
+    int32_t inputs_gradient; // the leaf that the gradients of the inputs are added to; -1: none is asked for
+    bool one_gradient;       // the gradients of outputs are one row in the kernel's block
+    bool wgmma;              // the engine is wgmma; otherwise mma.sync
+    uint32_t threads, shared_bytes; // threads and shared memory of a group
+    uint32_t rows;                  // the rows that a group takes at a time
+    uint32_t resident;              // groups that one multiprocessor runs at the same time
+    uint32_t shape, options;        // arguments of spyi_mlp_forward() or spyi_mlp_gradient()
+    // Backward calls have a second dispatch, which adds partial sums to the gradients of the parameters. A group
+    // of the first leaves `sums` of them, in `sums_bytes` bytes.
+    uint32_t sums, sums_bytes, add_options; // add_options: an argument of spyi_mlp_add_gradient()
+} spyi_batch;
+
 // One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {
     spyi_signature signature; // signature of the chosen overload, with concrete types
@@ -47043,7 +47060,8 @@ typedef struct spyi_bound {
     // Threads behind the last element compute it once more and store nothing, so that the code of networks
     // runs in full warps.
     bool whole_warps;
-    bool is_batch;       // the function is nothing but a network that the batch engine takes: spyi_batch_of()
+    bool is_batch;       // the function is nothing but a network that the batch engine takes
+    spyi_batch batch;    // with is_batch: how the engine runs the call
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
     // The number of the leaf, plus 1, of a texture of Slang's own type whose gradient the call adds to; 0 if
     // there is none.
@@ -47059,23 +47077,6 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // Returns whether a value of the type may be all zeros: numbers and pointers may, buffers may not.
 SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
-// The parameters of a run of the batch engine (slang/mlp_batch_engine.slang) for a call that is nothing but a
-// network.
-typedef struct spyi_batch {
-    uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
-        // rows of outputs, which in a backward call are the gradients of outputs
-    int32_t inputs_gradient; // the leaf that the gradients of the inputs are added to; -1: none is asked for
-    bool one_gradient;       // the gradients of outputs are one row in the kernel's block
-    bool wgmma;              // the engine is wgmma; otherwise mma.sync
-    uint32_t threads, shared_bytes; // threads and shared memory of a group
-    uint32_t rows;                  // the rows that a group takes at a time
-    uint32_t resident;              // groups that one multiprocessor runs at the same time
-    uint32_t shape, options;        // arguments of spyi_mlp_forward() or spyi_mlp_gradient()
-    // Backward calls have a second dispatch, which adds partial sums to the gradients of the parameters. A group
-    // of the first leaves `sums` of them, in `sums_bytes` bytes.
-    uint32_t sums, sums_bytes, add_options; // add_options: an argument of spyi_mlp_add_gradient()
-} spyi_batch;
-
 // How a call with networks of `import mlp;` runs.
 typedef enum spyi_batch_way {
     SPYI_BATCH_NONE,
@@ -47098,12 +47099,10 @@ typedef struct spyi_rooms {
 
 // Fills *rooms for a call of the device. Returns false if there are none, as in a forward call.
 SPYI_FN bool spyi_rooms_of(const spyi_bound *bound, const spyi_limits *limits, spyi_rooms *rooms);
-// Sets bound->whole_warps and bound->is_batch.
+// Sets bound->whole_warps, bound->is_batch and bound->batch.
 SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *bound);
-// Fills *batch for a call with bound->is_batch. Returns false if the engine does not take the network, and
-// appends why.
-SPYI_FN bool spyi_batch_of(const spyi_bound *bound, const spyi_limits *limits, spyi_batch *batch,
-                           spyi_text *why);
+// Fills bound->batch for a call that is nothing but a network. Returns false if the engine does not take the network.
+SPYI_FN bool spyi_find_batch(const spyi_limits *limits, spyi_bound *bound);
 // Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: the
 // variant's key.batch. `single`: by a single thread.
 SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, int batch, bool single,
@@ -50074,8 +50073,9 @@ static void spyi_batch_gradients(const spyi_bound *b, const spyi_leaf *x, spyi_b
     batch->options |= OF_INPUTS | (spyi_is_half(&b->leaves[batch->inputs_gradient]) ? HALF_INPUTS : 0);
 }
 
-SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_batch *batch,
-                           spyi_text *why) {
+SPYI_FN bool spyi_find_batch(const spyi_limits *limits, spyi_bound *b) {
+    spyi_text why = { NULL, 0, 0 };
+    spyi_batch *batch = &b->batch;
     const spyi_node *network = NULL, *rows = NULL;
     spyi_mlp m;
     for (uint32_t i = 0; i < 2; i++) {
@@ -50085,7 +50085,9 @@ SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_
     if (!network || !rows || !spyi_read_mlp(network->type, &m)) return false;
     const spyi_leaf *x = &b->leaves[rows->leaf];
     bool half = x->element->kind == SPYI_TYPE_SCALAR && x->element->scalar == SPY_DTYPE_FLOAT16;
-    if (!spyi_batch_fits(&m, limits, half, b->mode != 0, batch, why)) return false;
+    bool fits = spyi_batch_fits(&m, limits, half, b->mode != 0, batch, &why);
+    spyi_text_free(&why);
+    if (!fits) return false;
     batch->network = (uint32_t)spyi_weights_of(b, network);
     batch->inputs = (uint32_t)rows->leaf;
     batch->outputs = (uint32_t)b->nodes[2].leaf;
@@ -50156,13 +50158,10 @@ static bool spyi_is_batch(spy_function *function, const spyi_bound *b) {
 
 SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
     const spyi_limits *limits = &function->object.device->base->limits;
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
     b->whole_warps = false;
     spyi_each_network(b, 0, b->param_count, spyi_note_network, function);
-    b->is_batch = b->whole_warps && spyi_is_batch(function, b) && spyi_batch_of(b, limits, &batch, &why);
+    b->is_batch = b->whole_warps && spyi_is_batch(function, b) && spyi_find_batch(limits, b);
     b->whole_warps = b->whole_warps && spyi_may_repeat(function, b);
-    spyi_text_free(&why);
 }
 
 typedef struct spyi_network_text {
@@ -50178,10 +50177,9 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     spyi_text why = { NULL, 0, 0 }, *out = to->out;
     spyi_text_add(out, "  network %s: ", node->name);
     if (to->batch == SPYI_BATCH_ENGINE) {
-        spyi_batch batch;
-        spyi_batch_of(b, to->limits, &batch, &why);
         spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float%s",
-                      batch.wgmma ? "wgmma" : "mma.sync", b->mode ? ", in the same order in each run" : "");
+                      b->batch.wgmma ? "wgmma" : "mma.sync",
+                      b->mode ? ", in the same order in each run" : "");
     } else if (!spyi_mlp_fits(m, &to->limits->profile, &why)) {
         spyi_text_add(out, "plain loops: %s", spyi_text_str(&why));
     } else if (to->single) {
@@ -53717,13 +53715,9 @@ SPYI_FN const spyi_prologue *spyi_sums_prologue(void) {
 // (slang/mlp_batch_engine.slang), whose groups take all tiles of rows in turn. There is no element function.
 
 SPYI_FN void spyi_batch_size(spyi_emit_state *s) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
-    if (spyi_batch_of(s->bound, s->limits, &batch, &why)) {
-        s->out->group_size = s->key->finishes ? SPYI_BATCH_ADDERS : batch.threads;
-        s->out->shared_bytes = s->key->finishes ? SPYI_BATCH_ADDERS / 32 * 33 * 4 : batch.shared_bytes;
-    }
-    spyi_text_free(&why);
+    const spyi_batch *batch = &s->bound->batch;
+    s->out->group_size = s->key->finishes ? SPYI_BATCH_ADDERS : batch->threads;
+    s->out->shared_bytes = s->key->finishes ? SPYI_BATCH_ADDERS / 32 * 33 * 4 : batch->shared_bytes;
 }
 
 static const char *spyi_batch_name(const spyi_emit_state *s) {
@@ -53733,11 +53727,7 @@ static const char *spyi_batch_name(const spyi_emit_state *s) {
 }
 
 static void spyi_batch_fields(spyi_emit_state *s) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
-    if (s->bound->mode && spyi_batch_of(s->bound, s->limits, &batch, &why))
-        spyi_add_field(s, SPYI_PACK_SUMS, 0, batch.network, 8, 8, "float* _sums");
-    spyi_text_free(&why);
+    if (s->bound->mode) spyi_add_field(s, SPYI_PACK_SUMS, 0, s->bound->batch.network, 8, 8, "float* _sums");
     if (s->key->finishes) spyi_add_field(s, SPYI_PACK_TEAM, 2, 0, 4, 4, "uint _parts");
     else spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
 }
@@ -53764,18 +53754,15 @@ static void spyi_batch_backward(spyi_emit_state *s, const spyi_batch *batch) {
 }
 
 static void spyi_batch_body(spyi_emit_state *s) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
-    bool fits = spyi_batch_of(s->bound, s->limits, &batch, &why);
-    if (fits && s->bound->mode) spyi_batch_backward(s, &batch);
-    else if (fits)
+    const spyi_batch *batch = &s->bound->batch;
+    if (s->bound->mode) spyi_batch_backward(s, batch);
+    else
         spyi_text_add(&s->body,
                       "    // The groups of the batch engine take all tiles of rows in turn.\n"
                       "    spyi_mlp_forward<%u, %u>(spyi_block.%s._data, spyi_block.%s, spyi_block.%s, "
                       "spyi_block._count);\n",
-                      batch.shape, batch.options, s->names[batch.network], s->names[batch.inputs],
-                      s->names[batch.outputs]);
-    spyi_text_free(&why);
+                      batch->shape, batch->options, s->names[batch->network], s->names[batch->inputs],
+                      s->names[batch->outputs]);
 }
 
 SPYI_FN const spyi_prologue *spyi_batch_prologue(void) {
@@ -56943,6 +56930,8 @@ SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *v
     if (r.status == SPY_OK) plan = spyi_plan_new(function, values);
     if (plan) {
         spyi_recipe_bound(&r, &plan->bound, values->count);
+        if (r.status == SPY_OK && plan->bound.is_batch)
+            plan->bound.is_batch = spyi_find_batch(&device->base->limits, &plan->bound);
         spyi_recipe_check_sizes(&r, plan->bound.sizes);
         if (r.status == SPY_OK && !spyi_plan_add_launch(plan))
             spyi_stream_fail(&r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -58582,12 +58571,9 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
                                       spyi_text *error) {
     if (launch->key.team) return spyi_launch_sums(limits, launch, error);
     if (launch->key.batch == SPYI_BATCH_ENGINE) {
-        spyi_text why = { NULL, 0, 0 };
-        spyi_batch batch;
-        spyi_batch_of(b, limits, &batch, &why);
-        spyi_text_free(&why);
+        const spyi_batch *batch = &b->batch;
         launch->groups[0] =
-            launch->key.finishes ? (batch.sums + 31) / 32 : spyi_batch_groups(&batch, limits, launch->count);
+            launch->key.finishes ? (batch->sums + 31) / 32 : spyi_batch_groups(batch, limits, launch->count);
         launch->groups[1] = launch->groups[2] = 1;
         launch->key.folded = 0;
         return SPY_OK;
@@ -58743,37 +58729,30 @@ static bool spyi_is_dense(const spy_tensor *t) {
     return (t->storage->chunk.address + t->storage->offset + t->offset_bytes) % 16 == 0;
 }
 
-static bool spyi_allows_batch(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
-                              const spyi_launch *launch) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
+static bool spyi_allows_batch(const spyi_bound *b, const spyi_values *values, const spyi_launch *launch) {
+    const spyi_batch *batch = &b->batch;
     const spyi_pass *pass = &launch->passes[0];
-    bool allows = spyi_batch_of(b, limits, &batch, &why);
-    if (allows && b->mode) allows = launch->pass_count == 1 && !pass->shared && !pass->together;
-    uint32_t leaves[3] = { batch.inputs, batch.outputs, (uint32_t)batch.inputs_gradient };
-    for (int i = 0; i < (batch.inputs_gradient < 0 ? 2 : 3) && allows; i++) {
+    bool allows = !b->mode || (launch->pass_count == 1 && !pass->shared && !pass->together);
+    uint32_t leaves[3] = { batch->inputs, batch->outputs, (uint32_t)batch->inputs_gradient };
+    for (int i = 0; i < (batch->inputs_gradient < 0 ? 2 : 3) && allows; i++) {
         const spyi_leaf *leaf = &b->leaves[leaves[i]];
-        if (i == 1 && batch.one_gradient) continue;
+        if (i == 1 && batch->one_gradient) continue;
         const spyi_value *v = &values->items[leaf->value];
         allows = leaf->traits & SPYI_TRAIT_TENSOR ? spyi_is_dense(v->tensor)
                                                   : (leaf->traits & SPYI_TRAIT_CALL_SHAPED) != 0;
     }
-    spyi_text_free(&why);
     return allows;
 }
 
 // Decides that the batch engine runs the call. A backward call has a second dispatch, as if teams had left sums.
 static void spyi_launch_batch(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
+    const spyi_batch *batch = &b->batch;
     launch->key.batch = SPYI_BATCH_ENGINE;
-    if (b->mode && spyi_batch_of(b, limits, &batch, &why)) {
-        launch->team_parts = spyi_batch_groups(&batch, limits, launch->count);
-        launch->leaves_sums = true;
-        launch->sums_bytes = (uint64_t)launch->team_parts * batch.sums_bytes;
-        launch->leaves[batch.network].sums_offset = 0;
-    }
-    spyi_text_free(&why);
+    if (!b->mode) return;
+    launch->team_parts = spyi_batch_groups(batch, limits, launch->count);
+    launch->leaves_sums = true;
+    launch->sums_bytes = (uint64_t)launch->team_parts * batch->sums_bytes;
+    launch->leaves[batch->network].sums_offset = 0;
 }
 
 static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *values, bool plain,
@@ -58867,8 +58846,7 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
     spyi_rooms rooms;
     const spyi_variant_key *key = &launch->key;
     bool in_turn = limits->info.multiprocessor_count && !plain;
-    if (in_turn && b->is_batch && spyi_allows_batch(b, values, limits, launch))
-        spyi_launch_batch(b, limits, launch);
+    if (in_turn && b->is_batch && spyi_allows_batch(b, values, launch)) spyi_launch_batch(b, limits, launch);
     else if (in_turn && key->rank && !key->team && !key->grouped && spyi_rooms_of(b, limits, &rooms))
         launch->key.batch = SPYI_BATCH_ROOMS;
     launch->key.index64 = plain;
