@@ -1209,9 +1209,9 @@ typedef struct spy_device_desc {
     const spy_backend *backend; // required: the API that drives the GPU
     const void *backend_desc;   // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL means
                                 // that the library creates them
-    uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0 means that adapter_name and
-                              // adapter_type choose
-    const char *adapter_name; // a part of the adapter's name, case ignored; NULL means any name
+    uint32_t adapter;           // 1 is the first of spy_enumerate_adapters(); 0 means that adapter_name and
+                                // adapter_type choose
+    const char *adapter_name;   // a part of the adapter's name, case ignored; NULL means any name
     spy_adapter_type adapter_type;  // only this type; default: the best available
     spy_log log;                    // receives errors and warnings, also those of a failed creation
     spy_progress progress;          // called around slow steps
@@ -1233,7 +1233,7 @@ typedef struct spy_device_desc {
     const char *label;          // the name in debug tools and messages
     bool enable_print;          // print() in Slang reaches the log (see api/print.h); false means that
                                 // print() does nothing
-    size_t print_buffer_bytes; // the capacity for what is printed between two deliveries; 0 means 1 MiB
+    size_t print_buffer_bytes;  // the capacity for what is printed between two deliveries; 0 means 1 MiB
     spy_interrupt interrupt;    // asked during waits whether to stop waiting
     // The time limit, in seconds, of the Slang compiler for one module or kernel, and of the driver's
     // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0 means 600,
@@ -1295,6 +1295,12 @@ SPY_API void spy_release_device(spy_device *device);
 // thread's errors that belong to no device: uses of NULL or released objects, failed device creations,
 // SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of a fork. Threads: any.
 SPY_API spy_error spy_take_error(spy_device *device);
+// Returns the names of what a call needs and was not given, when that is the error that spy_take_error() returned
+// last: parameters, or global shader parameters, such as "gain" and "block.color". Each name ends with a NUL, and
+// an empty name ends the list: `for (const char *n = spy_missing_names(device); *n; n += strlen(n) + 1)`. The list
+// is empty for other errors, for NULL, and from its 2,048th byte on. It stays valid until the next spy_take_error().
+// Threads: as spy_take_error.
+SPY_API const char *spy_missing_names(const spy_device *device);
 
 // A point in the device's order of work. 0 means before all work.
 typedef uint64_t spy_submit_id;
@@ -1648,12 +1654,13 @@ typedef enum spy_decl_flag {
     SPY_DECL_FLAG_NO_DIFF = 1 << 6,
     SPY_DECL_FLAG_IN = 1 << 7,
     SPY_DECL_FLAG_OUT = 1 << 8,
-    SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9, // a parameter that a call may leave out; an initialised variable
-    SPY_DECL_FLAG_GENERIC = 1 << 10,    // the declaration or one of its parents has generic parameters, so
-                                        // types may depend on them
-    SPY_DECL_FLAG_GETTER = 1 << 11,     // a property or subscript that can be read
-    SPY_DECL_FLAG_SETTER = 1 << 12,     // a property or subscript that can be written
-    SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13 // a function marked [CudaKernel]
+    SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9,  // a parameter that a call may leave out; an initialised variable
+    SPY_DECL_FLAG_GENERIC = 1 << 10,     // the declaration or one of its parents has generic parameters, so
+                                         // types may depend on them
+    SPY_DECL_FLAG_GETTER = 1 << 11,      // a property or subscript that can be read
+    SPY_DECL_FLAG_SETTER = 1 << 12,      // a property or subscript that can be written
+    SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13, // a function marked [CudaKernel]
+    SPY_DECL_FLAG_IN_WRITTEN = 1 << 14   // a parameter with the word `in` before it
 } spy_decl_flag;
 
 // The type of a spy_constant.
@@ -1752,8 +1759,10 @@ typedef enum spy_type_kind {
     SPY_TYPE_KIND_HANDLE // DescriptorHandle<T>
 } spy_type_kind;
 
-// A type. Its sizes in bytes are 0 for types that host memory cannot hold: resources, interfaces, types that
-// depend on generic parameters, and structs with such fields.
+// A type. Its sizes in C's layout are 0 for types that host memory cannot hold: resources, interfaces, types
+// that depend on generic parameters, and structs with such fields. Among shader parameters such types may have
+// bytes on the device, which its sizes there tell: on CUDA a texture is a handle of 8 bytes, on Vulkan it has
+// none.
 struct spy_type_info {
     spy_type_kind kind;
     const char *name;       // the name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"
@@ -11317,6 +11326,39 @@ static const char *const spyi_slang_mlp_training[] = {
     "    float along = mean / (1.0 - pow(beta1, t));\n"
     "    float size = sqrt(square / (1.0 - pow(beta2, t)));\n"
     "    value = value - rate * along / (size + 1e-8);\n"
+    "}\n"
+    "\n"
+    "\n"
+    "\n"
+    "internal void spyi_take_over(half value, inout float master)\n"
+    "{\n"
+    "    if (half(master) != value) master = float(value);\n"
+    "}\n"
+    "public void sgd_half(inout half value, inout half gradient, inout float master, float rate, float scale, Tensor<int, 1> state)\n"
+    "{\n"
+    "    float g = float(gradient);\n"
+    "    spyi_take_over(value, master);\n"
+    "    sgd(master, g, rate, scale, state);\n"
+    "    gradient = half(0.0);\n"
+    "    if (state[1] == 0) value = half(master);\n"
+    "}\n"
+    "public void adam_half(\n"
+    "    inout half value,\n"
+    "    inout half gradient,\n"
+    "    inout float master,\n"
+    "    inout float mean,\n"
+    "    inout float square,\n"
+    "    float rate,\n"
+    "    float beta1,\n"
+    "    float beta2,\n"
+    "    float scale,\n"
+    "    Tensor<int, 1> state)\n"
+    "{\n"
+    "    float g = float(gradient);\n"
+    "    spyi_take_over(value, master);\n"
+    "    adam(master, g, mean, square, rate, beta1, beta2, scale, state);\n"
+    "    gradient = half(0.0);\n"
+    "    if (state[1] == 0) value = half(master);\n"
     "}",
     NULL
 };
@@ -11919,6 +11961,8 @@ typedef struct spyi_context {
     spy_status error_code;     // first error since the last take
     spyi_text error;           // the text of error_code
     spyi_text taken;           // the text that the last take returned
+    spyi_text missing;         // what the call of `error` was not given: names that end with NUL each
+    spyi_text taken_missing;   // the same of `taken`
     spyi_turns turns;          // lets one thread at a time into the device
     struct spyi_store *store; // the answers that are kept on disk for later starts (store.h); NULL means that
                               // none are
@@ -11943,6 +11987,9 @@ SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *f
 // Drops this thread's error that has not been read, so that the next one, whose reason is told nowhere else, takes its
 // place.
 SPYI_FN void spyi_forget_thread_error(void);
+// Notes what a call needs and was not given, `size` bytes of names that end with NUL each: the next error that
+// this thread reports to a device has it as data, for spy_missing_names(). 0 bytes take the note back.
+SPYI_FN void spyi_note_missing(const char *names, size_t size);
 // Returns the status of this thread's last error. Call it right after a public function that returned NULL.
 SPYI_FN spy_status spyi_reported_status(void);
 // Reports that a call is refused because this process is the child of a fork. Returns the status.
@@ -14505,12 +14552,14 @@ void spyi_step(spyi_context *ctx, const char *step, bool finished) {
 // >>errors
 
 // A thread's error is in fixed memory, so that nothing is left behind when the thread ends.
-enum { SPYI_THREAD_TEXT = 8192 };
+enum { SPYI_THREAD_TEXT = 8192, SPYI_THREAD_MISSING = 2048 };
 typedef struct spyi_thread_error {
     spy_status code; // first error since the last take
     char text[SPYI_THREAD_TEXT];
-    char taken[SPYI_THREAD_TEXT]; // the text that the last take returned
-    spy_status reported;          // last error, on any device
+    char taken[SPYI_THREAD_TEXT];      // the text that the last take returned
+    spy_status reported;               // last error, on any device
+    char missing[SPYI_THREAD_MISSING]; // what the next error is about: see spyi_note_missing()
+    size_t missing_size;
 } spyi_thread_error;
 static SPYI_THREAD_LOCAL spyi_thread_error spyi_this_thread;
 
@@ -14522,6 +14571,12 @@ static void spyi_format_cut(char *text, size_t size, const char *format, va_list
     if (n < 0 || (size_t)n < size) return;
     while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80) end--;
     memcpy(text + end, "...", 4);
+}
+
+void spyi_note_missing(const char *names, size_t size) {
+    spyi_thread_error *mine = &spyi_this_thread;
+    mine->missing_size = size < sizeof mine->missing ? size : 0;
+    if (mine->missing_size) memcpy(mine->missing, names, size);
 }
 
 spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) {
@@ -14550,7 +14605,11 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
         swap = ctx->error;
         ctx->error = text;
         text = swap;
+        spyi_text_clear(&ctx->missing);
+        if (spyi_this_thread.missing_size)
+            spyi_text_add_n(&ctx->missing, spyi_this_thread.missing, spyi_this_thread.missing_size);
     }
+    spyi_this_thread.missing_size = 0;
     spyi_mutex_unlock(&ctx->error_lock);
     spyi_text_free(&text);
     return status;
@@ -14613,11 +14672,21 @@ spy_error spy_take_error(spy_device *device) {
         ctx->taken = ctx->error;
         ctx->error = swap;
         spyi_text_clear(&ctx->error);
+        swap = ctx->taken_missing;
+        ctx->taken_missing = ctx->missing;
+        ctx->missing = swap;
+        spyi_text_clear(&ctx->missing);
         ctx->error_code = SPY_OK;
         error.message = spyi_message_or_status(spyi_text_str(&ctx->taken), error.code);
     }
     spyi_mutex_unlock(&ctx->error_lock);
     return error;
+}
+
+const char *spy_missing_names(const spy_device *device) {
+    const spyi_context *ctx = (const spyi_context *)(const void *)device;
+    if (!device || ctx->object.kind != (uint32_t)SPYI_KIND_DEVICE || !ctx->taken_missing.size) return "";
+    return ctx->taken_missing.data; // a text ends with one more NUL
 }
 
 // >>context
@@ -14665,6 +14734,8 @@ void spyi_context_destroy(spyi_context *ctx) {
     ctx->label = spyi_default_label;
     spyi_text_free(&ctx->error);
     spyi_text_free(&ctx->taken);
+    spyi_text_free(&ctx->missing);
+    spyi_text_free(&ctx->taken_missing);
     spyi_mutex_destroy(&ctx->error_lock);
     spyi_mutex_destroy(&ctx->release_lock);
     spyi_turns_destroy(&ctx->turns);
@@ -30166,6 +30237,7 @@ enum {
     SPYI_SL_MODIFIER_EXTERN = 5,
     SPYI_SL_MODIFIER_DIFFERENTIABLE = 6,
     SPYI_SL_MODIFIER_MUTATING = 7,
+    SPYI_SL_MODIFIER_IN = 8,
     SPYI_SL_MODIFIER_OUT = 9,
     SPYI_SL_MODIFIER_INOUT = 10
 };
@@ -30412,6 +30484,7 @@ struct spyi_sl_module_table {
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetElementVarLayout, (spyi_sl_type_layout *))        \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_getContainerVarLayout, (spyi_sl_type_layout *))      \
     X(size_t, spReflectionTypeLayout_GetSize, (spyi_sl_type_layout *, unsigned category))                    \
+    X(size_t, spReflectionTypeLayout_GetStride, (spyi_sl_type_layout *, unsigned category))                  \
     X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))              \
     X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                               \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))  \
@@ -30815,6 +30888,12 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
 // Returns the spyi_type of a Slang type. With `open` the type may depend on generic parameters, which have no
 // layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
+// The bytes of a type among a device's uniform data; all are 0 where libslang must not be asked, or has no
+// numbers.
+typedef struct spyi_sl_uniform {
+    size_t size, align, stride;
+} spyi_sl_uniform;
+SPYI_FN spyi_sl_uniform spyi_sl_uniform_of(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang);
 // Returns whether the type is a structured, byte-address or typed buffer.
 SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
 SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // returns whether the type is T[]
@@ -30835,6 +30914,11 @@ SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl
 SPYI_FN bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
+// The direction of a parameter: whether values go in and come out, and whether `in` is written before it.
+typedef struct spyi_sl_direction {
+    bool in, out, in_written;
+} spyi_sl_direction;
+SPYI_FN spyi_sl_direction spyi_sl_direction_of(const spyi_sl_library *lib, spyi_sl_variable *variable);
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                   const char *name, spyi_sl_type *constructed, bool specialised,
                                   spyi_signature *out);
@@ -30882,9 +30966,15 @@ SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names);
 // Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
 
+// >>unit.c
+// Appends imports of all modules that the unit has loaded: an import of the unit alone does not make the types of
+// its imports visible.
+SPYI_FN void spyi_unit_import_all(const spyi_unit *unit, spyi_text *out);
+
 // >>resolve.c
 // Returns whether the text compiles; if not, `out` gets Slang's messages. `what` becomes a part of the
-// module's name. Cost: 3 ms.
+// module's name. A text that names what the unit only imports is compiled once more, with the unit's imports.
+// Cost: 3 ms.
 SPYI_FN bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out);
 
 // >>nested.c
@@ -33275,7 +33365,7 @@ SPYI_FN void spyi_sl_files_open(spyi_sl_source_files *files, spyi_compiler *comp
 
 // Raise this number with every change of the answers of the compiler's functions, or of how answers are
 // written.
-enum { SPYI_MEMO_VERSION = 8, SPYI_MEMO_MOST_FILES = 65536 };
+enum { SPYI_MEMO_VERSION = 9, SPYI_MEMO_MOST_FILES = 65536 };
 
 typedef struct spyi_memo_hash {
     uint64_t a, b;
@@ -34603,6 +34693,12 @@ const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
 }
 
+void spyi_unit_import_all(const spyi_unit *unit, spyi_text *out) {
+    for (size_t i = 0; unit->imports && i < unit->module_count; ++i)
+        if (unit->imports[i] && strcmp(unit->imports[i], unit->name) != 0)
+            spyi_text_add(out, "import \"%s\";\n", unit->imports[i]);
+}
+
 bool spyi_unit_imports(const spyi_unit *unit, const char *name) {
     for (size_t i = 0; unit->imports && i < unit->module_count; ++i)
         if (unit->imports[i] && strcmp(unit->imports[i], name) == 0) return true;
@@ -34820,6 +34916,38 @@ static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type 
     return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
+// Returns whether a field of the struct is unsafe.
+static bool spyi_sl_has_unsafe_field(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) {
+        spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
+        if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v))) return true;
+    }
+    return false;
+}
+
+spyi_sl_uniform spyi_sl_uniform_of(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    const size_t most = SIZE_MAX / 4; // greater numbers are Slang's "unbounded" and "unknown"
+    bool is_struct = lib->spReflectionType_GetKind(slang) == SPYI_SL_KIND_STRUCT;
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_uniform u = { 0, 0, 0 };
+    if (spyi_sl_is_unsafe(unit, live, slang)) return u;
+    if (is_struct && spyi_sl_has_unsafe_field(unit, live, slang)) return u;
+    spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (!layout) return u;
+    size_t size = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM),
+           stride = lib->spReflectionTypeLayout_GetStride(layout, SPYI_SL_CATEGORY_UNIFORM);
+    int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, SPYI_SL_CATEGORY_UNIFORM);
+    if (size < most && stride < most && align > 0) {
+        u.size = size;
+        u.stride = stride;
+        u.align = (size_t)align;
+    }
+    return u;
+}
+
 // Returns whether the struct is a Tensor, RWTensor, WeightTensor ... of the library's own modules, or one of
 // Slang's views of tensors. Such a struct holds a pointer, but a call gives a tensor for it.
 static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsigned count) {
@@ -34892,11 +35020,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     if (spyi_type_is_pair(type)) return type; // Slang's layout of a pair has no fields and no bytes
     type = NULL;
     // This is checked before libslang lays the struct out.
-    for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) {
-        spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
-        if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v)))
-            return spyi_sl_to_opaque(unit, live, slang, name);
-    }
+    if (spyi_sl_has_unsafe_field(unit, live, slang)) return spyi_sl_to_opaque(unit, live, slang, name);
     spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
     spyi_sl_blob_free(&diagnostics);
     if (!layout) return spyi_type_other(types, name);
@@ -35204,6 +35328,16 @@ static void spyi_sl_add_param(spyi_signature *out, const spyi_param *p, spyi_tex
     out->params[out->param_count++] = *p;
 }
 
+spyi_sl_direction spyi_sl_direction_of(const spyi_sl_library *lib, spyi_sl_variable *variable) {
+    spyi_sl_direction d;
+    bool out = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_OUT) != NULL,
+         inout = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_INOUT) != NULL;
+    d.in_written = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_IN) != NULL;
+    d.out = out || inout;
+    d.in = !out || inout || d.in_written; // `in out` is `inout`
+    return d;
+}
+
 void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function, const char *name,
                           spyi_sl_type *constructed, bool specialised, spyi_signature *out) {
     const spyi_sl_library *lib = unit->compiler->library;
@@ -35253,10 +35387,9 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
         // Slang lists an empty parameter pack as one parameter whose type has no name. It takes no argument.
         if (p.type->kind == SPYI_TYPE_OTHER && strcmp(p.type->name, "?") == 0 && specialised) continue;
         p.name = spyi_strdup(param_name ? param_name : "");
-        bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL;
-        bool is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
-        p.out = is_out || is_inout;
-        p.in = !is_out || is_inout;
+        spyi_sl_direction direction = spyi_sl_direction_of(lib, v);
+        p.out = direction.out;
+        p.in = direction.in;
         p.no_diff = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_NO_DIFF) != NULL;
         p.has_default = lib->spReflectionVariable_HasDefaultValue(v);
         spyi_sl_add_param(out, &p, &text);
@@ -35644,7 +35777,7 @@ static void spyi_sl_query_fields(spyi_stream *r, void *answer) {
     spyi_stream_bytes(r, q->out);
 }
 
-bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out) {
+static bool spyi_sl_ask_query(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out) {
     spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 };
     uint64_t id = spyi_hash(source->data, source->size, 0);
     spyi_text_add(&name, "spyi_%s_%016llx", what, (unsigned long long)id);
@@ -35672,6 +35805,22 @@ bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *sour
     spyi_text_free(&name);
     spyi_text_free(&path);
     return q.compiles;
+}
+
+bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out) {
+    spyi_text messages = { NULL, 0, 0 };
+    bool compiles = spyi_sl_ask_query(unit, what, source, &messages);
+    if (!compiles && unit->module_count > 1 && strstr(spyi_text_str(&messages), "(E30015)")) {
+        spyi_text all = { NULL, 0, 0 };
+        spyi_unit_import_all(unit, &all);
+        spyi_text_add_n(&all, source->data, source->size);
+        spyi_text_clear(&messages);
+        compiles = spyi_sl_ask_query(unit, what, &all, &messages);
+        spyi_text_free(&all);
+    }
+    if (messages.size) spyi_text_add_n(out, messages.data, messages.size);
+    spyi_text_free(&messages);
+    return compiles;
 }
 
 // Compiles `text` behind an import of the unit and appends Slang's messages; nothing when it compiles.
@@ -36989,12 +37138,11 @@ static void spyi_sl_look_at_stage(spyi_unit *unit, spyi_sl_live *live, void *con
             spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
             const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
             if (!name || spyi_sl_is_given(lib, p)) continue;
-            bool inout = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_INOUT) != NULL;
-            bool output = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_OUT) != NULL;
+            spyi_sl_direction direction = spyi_sl_direction_of(lib, variable);
             out->entry.systems[i] = SPYI_SYSTEM_VARYING;
             in.param = to.param = i;
-            if (inout || !output) spyi_sl_walk_varying(&in, p, name, 0, "", 0);
-            if (inout || output) spyi_sl_walk_varying(&to, p, name, 0, "", 0);
+            if (direction.in) spyi_sl_walk_varying(&in, p, name, 0, "", 0);
+            if (direction.out) spyi_sl_walk_varying(&to, p, name, 0, "", 0);
         }
         spyi_sl_variable_layout *result = lib->spReflectionEntryPoint_getResultVarLayout(of);
         to.param = UINT32_MAX;
@@ -37594,6 +37742,36 @@ SPYI_FN bool spyi_sl_know_type(spyi_declarations *to, const spyi_type *type) {
     return true;
 }
 
+// Sums up the fields of a tensor of the library, whose pointer libslang is not asked about. Other structs have
+// no pointers and numbers alone, or lie in memory.
+static spyi_sl_uniform spyi_sl_uniform_of_fields(spyi_sl_builder *b, const spyi_type *type) {
+    spyi_sl_uniform u = { 0, 1, 0 }, none = { 0, 0, 0 };
+    for (uint32_t i = 0; i < type->field_count; ++i) {
+        const spyi_field *f = &type->fields[i];
+        if (!spyi_type_lies_in_structs(f->type)) return none;
+        u.size = f->device_offset + f->type->device_size;
+        if (f->type->device_align > u.align) u.align = f->type->device_align;
+    }
+    u.stride = spyi_align(u.size, u.align);
+    if (spyi_types_rules(b->unit->compiler->types)->pads_structs) u.size = u.stride;
+    return u;
+}
+
+// Sets the sizes on the device of a type that cannot lie in memory, but among shader parameters.
+static void spyi_sl_opaque_sizes(spyi_sl_builder *b, const spyi_type *type, spyi_sl_type *slang,
+                                 spy_type_info *info) {
+    bool sized = info->kind == SPY_TYPE_KIND_STRUCT || info->kind == SPY_TYPE_KIND_ARRAY ||
+                 info->kind == SPY_TYPE_KIND_RESOURCE || info->kind == SPY_TYPE_KIND_SAMPLER ||
+                 info->kind == SPY_TYPE_KIND_CONSTANT_BUFFER || info->kind == SPY_TYPE_KIND_PARAMETER_BLOCK;
+    if (type->device_size || !slang || !sized || b->open || spyi_type_is_pair(type)) return;
+    spyi_sl_uniform u = spyi_sl_uniform_of(b->unit, b->live, slang);
+    if (!u.size && info->kind == SPY_TYPE_KIND_STRUCT) u = spyi_sl_uniform_of_fields(b, type);
+    if (!u.size) return;
+    info->device_size_bytes = u.size;
+    info->device_align_bytes = u.align;
+    info->device_stride_bytes = u.stride;
+}
+
 const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type, spyi_sl_type *slang) {
     static const spy_type_info none = {
         SPY_TYPE_KIND_OTHER, "", SPY_DTYPE_DEFAULT, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0
@@ -37609,6 +37787,7 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
     info->kind = spyi_sl_type_kind(type, slang ? b->lib->spReflectionType_GetKind(slang) : 0);
     info->name = spyi_sl_info_name(b, type);
     spyi_sl_info_sizes(type, info);
+    spyi_sl_opaque_sizes(b, type, slang, info);
     info->element = spyi_sl_element_info(b, info->kind, type, slang);
     if (info->kind != SPY_TYPE_KIND_STRUCT || !slang || b->depth > SPYI_SL_DEEPEST_FIELD) return info;
     if (!spyi_sl_grow((void **)&b->pending, &b->pending_capacity, b->pending_count, sizeof *b->pending)) {
@@ -37642,7 +37821,7 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
             fields[k] =
                 spyi_sl_node(b, SPY_DECL_KIND_FIELD, v ? b->lib->spReflectionVariable_GetName(v) : "");
             if (v) spyi_sl_variable_node(b, v, &fields[k]);
-            if (p.type->kind == SPYI_TYPE_STRUCT && k < p.type->field_count) {
+            if (k < p.type->field_count) {
                 fields[k].offset_bytes = p.type->fields[k].host_offset;
                 fields[k].device_offset_bytes = p.type->fields[k].device_offset;
             }
@@ -37886,14 +38065,14 @@ SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, con
     const char *name = lib->spReflectionVariable_GetName(v);
     bool anonymous = name && strncmp(name, "SLANG_anonymous_", strlen("SLANG_anonymous_")) == 0;
     spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_PARAMETER, anonymous ? "" : name);
-    bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL,
-         is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
+    spyi_sl_direction direction = spyi_sl_direction_of(lib, v);
     spyi_text own = { NULL, 0, 0 };
     if (*node.name) spyi_text_add(&own, "%s::%s", path, node.name);
     node.path = spyi_sl_keep_text(b->to, &own);
     spyi_sl_variable_node(b, v, &node);
-    if (is_out || is_inout) node.flags |= SPY_DECL_FLAG_OUT;
-    if (!is_out || is_inout) node.flags |= SPY_DECL_FLAG_IN;
+    if (direction.out) node.flags |= SPY_DECL_FLAG_OUT;
+    if (direction.in) node.flags |= SPY_DECL_FLAG_IN;
+    if (direction.in_written) node.flags |= SPY_DECL_FLAG_IN_WRITTEN;
     node.text = spyi_sl_variable_text(b, &node);
     spyi_sl_push(b, out, &node);
 }
@@ -41539,18 +41718,6 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     return good;
 }
 
-// Appends the source behind imports of all modules that the unit has loaded: an import of the unit alone does
-// not make the types of its imports visible.
-static void spyi_code_import_all(const spyi_unit *unit, spyi_sl_live *live, const char *source,
-                                 spyi_text *out) {
-    for (size_t i = 0; i < unit->module_count; i++) {
-        spyi_sl_module *m = live->session->v->getLoadedModule(live->session, (spyi_sl_int)i);
-        const char *name = m ? m->v->getName(m) : NULL;
-        if (name && strcmp(name, unit->name) != 0) spyi_text_add(out, "import \"%s\";\n", name);
-    }
-    spyi_text_add(out, "%s", source);
-}
-
 spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
                              spyi_conformances conformances, spyi_code *code, spyi_text *error) {
     return spyi_unit_compile_own(unit, kernel_name, source, entry, NULL, conformances, code, error);
@@ -41584,7 +41751,8 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
     live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
     if (!live) return;
     spyi_text name = { NULL, 0, 0 }, all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
-    spyi_code_import_all(unit, live, t->source, &all);
+    spyi_unit_import_all(unit, &all);
+    spyi_text_add(&all, "%s", t->source);
     spyi_text_add(&name, "%s_imports", t->name);
     t->good = spyi_code_try(unit, live, t, spyi_text_str(&name), spyi_text_str(&all), &ignored);
     if (t->good) spyi_text_clear(&t->messages); // otherwise the messages of the first attempt are shown
@@ -46970,6 +47138,23 @@ typedef enum spyi_combine {
     SPYI_COMBINE_TOTAL // adds the values, like SPYI_COMBINE_SUM
 } spyi_combine;
 
+// The parameters of a run of the batch engine (slang/mlp_batch_engine.slang) for a call that is nothing but a
+// network.
+typedef struct spyi_batch {
+    uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
+        // rows of outputs, which in a backward call are the gradients of outputs
+    int32_t inputs_gradient; // the leaf that the gradients of the inputs are added to; -1: none is asked for
+    bool one_gradient;       // the gradients of outputs are one row in the kernel's block
+    bool wgmma;              // the engine is wgmma; otherwise mma.sync
+    uint32_t threads, shared_bytes; // threads and shared memory of a group
+    uint32_t rows;                  // the rows that a group takes at a time
+    uint32_t resident;              // groups that one multiprocessor runs at the same time
+    uint32_t shape, options;        // arguments of spyi_mlp_forward() or spyi_mlp_gradient()
+    // Backward calls have a second dispatch, which adds partial sums to the gradients of the parameters. A group
+    // of the first leaves `sums` of them, in `sums_bytes` bytes.
+    uint32_t sums, sums_bytes, add_options; // add_options: an argument of spyi_mlp_add_gradient()
+} spyi_batch;
+
 // One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {
     spyi_signature signature; // signature of the chosen overload, with concrete types
@@ -46998,7 +47183,8 @@ typedef struct spyi_bound {
     // Threads behind the last element compute it once more and store nothing, so that the code of networks
     // runs in full warps.
     bool whole_warps;
-    bool is_batch;       // the function is nothing but a network that the batch engine takes: spyi_batch_of()
+    bool is_batch;       // the function is nothing but a network that the batch engine takes
+    spyi_batch batch;    // with is_batch: how the engine runs the call
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
     // The number of the leaf, plus 1, of a texture of Slang's own type whose gradient the call adds to; 0 if
     // there is none.
@@ -47014,23 +47200,6 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // Returns whether a value of the type may be all zeros: numbers and pointers may, buffers may not.
 SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
-// The parameters of a run of the batch engine (slang/mlp_batch_engine.slang) for a call that is nothing but a
-// network.
-typedef struct spyi_batch {
-    uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
-        // rows of outputs, which in a backward call are the gradients of outputs
-    int32_t inputs_gradient; // the leaf that the gradients of the inputs are added to; -1: none is asked for
-    bool one_gradient;       // the gradients of outputs are one row in the kernel's block
-    bool wgmma;              // the engine is wgmma; otherwise mma.sync
-    uint32_t threads, shared_bytes; // threads and shared memory of a group
-    uint32_t rows;                  // the rows that a group takes at a time
-    uint32_t resident;              // groups that one multiprocessor runs at the same time
-    uint32_t shape, options;        // arguments of spyi_mlp_forward() or spyi_mlp_gradient()
-    // Backward calls have a second dispatch, which adds partial sums to the gradients of the parameters. A group
-    // of the first leaves `sums` of them, in `sums_bytes` bytes.
-    uint32_t sums, sums_bytes, add_options; // add_options: an argument of spyi_mlp_add_gradient()
-} spyi_batch;
-
 // How a call with networks of `import mlp;` runs.
 typedef enum spyi_batch_way {
     SPYI_BATCH_NONE,
@@ -47053,12 +47222,10 @@ typedef struct spyi_rooms {
 
 // Fills *rooms for a call of the device. Returns false if there are none, as in a forward call.
 SPYI_FN bool spyi_rooms_of(const spyi_bound *bound, const spyi_limits *limits, spyi_rooms *rooms);
-// Sets bound->whole_warps and bound->is_batch.
+// Sets bound->whole_warps, bound->is_batch and bound->batch.
 SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *bound);
-// Fills *batch for a call with bound->is_batch. Returns false if the engine does not take the network, and
-// appends why.
-SPYI_FN bool spyi_batch_of(const spyi_bound *bound, const spyi_limits *limits, spyi_batch *batch,
-                           spyi_text *why);
+// Fills bound->batch for a call that is nothing but a network. Returns false if the engine does not take the network.
+SPYI_FN bool spyi_find_batch(const spyi_limits *limits, spyi_bound *bound);
 // Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: the
 // variant's key.batch. `single`: by a single thread.
 SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, int batch, bool single,
@@ -47143,10 +47310,11 @@ typedef struct spyi_attempt {
     bool spread; // the call may run over values of spy_map_value()
     bool misfit; // a trailing size differs from the size that its parameter takes; another overload may fit
     uint32_t node_capacity, leaf_capacity;
-    uint32_t pair; // the index of the gradient that the next value was given with; 0 if there is none
-    bool result;   // the value being bound is the function's result
-    bool constant; // the value being bound takes no part in derivatives
-    bool refused;  // the function has no derivative: later failures must not replace this reason
+    uint32_t pair;       // the index of the gradient that the next value was given with; 0 if there is none
+    bool result;         // the value being bound is the function's result
+    bool constant;       // the value being bound takes no part in derivatives
+    bool refused;        // the function has no derivative: later failures must not replace this reason
+    const char *missing; // the parameter that was not given, if that is the reason
     spyi_text reason;
     spy_status status; // status of the failure
 } spyi_attempt;
@@ -48870,9 +49038,10 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
     }
     uint32_t given = 0;
     for (uint32_t p = 0; p < n; p++) {
-        if (of_param[p] < 0 && !signature->params[p].has_default)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' not specified",
-                           signature->params[p].name);
+        if (of_param[p] < 0 && !signature->params[p].has_default) {
+            a->missing = signature->params[p].name;
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' not specified", a->missing);
+        }
         if (of_param[p] >= 0) {
             if (given != p)
                 return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,
@@ -49608,6 +49777,8 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     uint8_t *sizes = (uint8_t *)spyi_calloc(
         values->count + 1, 1); // the number of trailing dimensions of each value on whose sizes types depend,
                                // over all overloads that fit
+    const char *not_given = NULL; // the parameter that the last overload was not given
+    spyi_note_missing(NULL, 0);
     memset(&winner, 0, sizeof winner);
     for (uint32_t i = 0; i < n; i++) {
         const spyi_signature *signature = &function->overloads.items[i];
@@ -49630,9 +49801,11 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
             built_in += signature->built_in;
-            if (!signature->built_in)
+            if (!signature->built_in) {
+                not_given = attempt.missing;
                 spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,
                               spyi_text_str(&attempt.reason));
+            }
             if (n == 1) status = attempt.status;
             generic_failed = generic_failed || signature->generic;
         }
@@ -49710,6 +49883,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
                       spyi_text_str(&reasons));
+        if (not_given && n - built_in == 1) spyi_note_missing(not_given, strlen(not_given) + 1);
         if (built_in)
             spyi_text_add(error, "\n    nor %u overload%s of Slang's own '%s'", built_in,
                           built_in == 1 ? "" : "s", function->name);
@@ -50046,8 +50220,9 @@ static void spyi_batch_gradients(const spyi_bound *b, const spyi_leaf *x, spyi_b
     batch->options |= OF_INPUTS | (spyi_is_half(&b->leaves[batch->inputs_gradient]) ? HALF_INPUTS : 0);
 }
 
-SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_batch *batch,
-                           spyi_text *why) {
+SPYI_FN bool spyi_find_batch(const spyi_limits *limits, spyi_bound *b) {
+    spyi_text why = { NULL, 0, 0 };
+    spyi_batch *batch = &b->batch;
     const spyi_node *network = NULL, *rows = NULL;
     spyi_mlp m;
     for (uint32_t i = 0; i < 2; i++) {
@@ -50057,7 +50232,9 @@ SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_
     if (!network || !rows || !spyi_read_mlp(network->type, &m)) return false;
     const spyi_leaf *x = &b->leaves[rows->leaf];
     bool half = x->element->kind == SPYI_TYPE_SCALAR && x->element->scalar == SPY_DTYPE_FLOAT16;
-    if (!spyi_batch_fits(&m, limits, half, b->mode != 0, batch, why)) return false;
+    bool fits = spyi_batch_fits(&m, limits, half, b->mode != 0, batch, &why);
+    spyi_text_free(&why);
+    if (!fits) return false;
     batch->network = (uint32_t)spyi_weights_of(b, network);
     batch->inputs = (uint32_t)rows->leaf;
     batch->outputs = (uint32_t)b->nodes[2].leaf;
@@ -50128,13 +50305,10 @@ static bool spyi_is_batch(spy_function *function, const spyi_bound *b) {
 
 SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
     const spyi_limits *limits = &function->object.device->base->limits;
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
     b->whole_warps = false;
     spyi_each_network(b, 0, b->param_count, spyi_note_network, function);
-    b->is_batch = b->whole_warps && spyi_is_batch(function, b) && spyi_batch_of(b, limits, &batch, &why);
+    b->is_batch = b->whole_warps && spyi_is_batch(function, b) && spyi_find_batch(limits, b);
     b->whole_warps = b->whole_warps && spyi_may_repeat(function, b);
-    spyi_text_free(&why);
 }
 
 typedef struct spyi_network_text {
@@ -50150,10 +50324,9 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     spyi_text why = { NULL, 0, 0 }, *out = to->out;
     spyi_text_add(out, "  network %s: ", node->name);
     if (to->batch == SPYI_BATCH_ENGINE) {
-        spyi_batch batch;
-        spyi_batch_of(b, to->limits, &batch, &why);
         spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float%s",
-                      batch.wgmma ? "wgmma" : "mma.sync", b->mode ? ", in the same order in each run" : "");
+                      b->batch.wgmma ? "wgmma" : "mma.sync",
+                      b->mode ? ", in the same order in each run" : "");
     } else if (!spyi_mlp_fits(m, &to->limits->profile, &why)) {
         spyi_text_add(out, "plain loops: %s", spyi_text_str(&why));
     } else if (to->single) {
@@ -51889,11 +52062,21 @@ SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RAN
     return true;
 }
 
+// Returns whether each warp of the kernel works through networks by itself, without sums that its group makes: a
+// forward call whose threads take part in matrix units. Its kernels need so many registers that small groups leave
+// fewer of them unused: 6 to 16 % less time on an H100 (docs/measurements.md).
+static bool spyi_warps_alone(const spyi_bound *bound) {
+    uint32_t group[SPY_MAX_RANK];
+    return bound->whole_warps && bound->mode == SPY_CALL_MODE_DEFAULT && !bound->combine &&
+           !spyi_call_group(bound, group);
+}
+
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank) {
     const uint32_t *threads = bound->options.threads;
     if (threads[0]) return threads[0] * threads[1] * threads[2];
     if (rank == 0) return 1;
-    return profile->max_group_size < 256 ? profile->max_group_size : 256;
+    uint32_t size = spyi_warps_alone(bound) ? 64 : 256;
+    return profile->max_group_size < size ? profile->max_group_size : size;
 }
 
 SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile) {
@@ -53689,13 +53872,9 @@ SPYI_FN const spyi_prologue *spyi_sums_prologue(void) {
 // (slang/mlp_batch_engine.slang), whose groups take all tiles of rows in turn. There is no element function.
 
 SPYI_FN void spyi_batch_size(spyi_emit_state *s) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
-    if (spyi_batch_of(s->bound, s->limits, &batch, &why)) {
-        s->out->group_size = s->key->finishes ? SPYI_BATCH_ADDERS : batch.threads;
-        s->out->shared_bytes = s->key->finishes ? SPYI_BATCH_ADDERS / 32 * 33 * 4 : batch.shared_bytes;
-    }
-    spyi_text_free(&why);
+    const spyi_batch *batch = &s->bound->batch;
+    s->out->group_size = s->key->finishes ? SPYI_BATCH_ADDERS : batch->threads;
+    s->out->shared_bytes = s->key->finishes ? SPYI_BATCH_ADDERS / 32 * 33 * 4 : batch->shared_bytes;
 }
 
 static const char *spyi_batch_name(const spyi_emit_state *s) {
@@ -53705,11 +53884,7 @@ static const char *spyi_batch_name(const spyi_emit_state *s) {
 }
 
 static void spyi_batch_fields(spyi_emit_state *s) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
-    if (s->bound->mode && spyi_batch_of(s->bound, s->limits, &batch, &why))
-        spyi_add_field(s, SPYI_PACK_SUMS, 0, batch.network, 8, 8, "float* _sums");
-    spyi_text_free(&why);
+    if (s->bound->mode) spyi_add_field(s, SPYI_PACK_SUMS, 0, s->bound->batch.network, 8, 8, "float* _sums");
     if (s->key->finishes) spyi_add_field(s, SPYI_PACK_TEAM, 2, 0, 4, 4, "uint _parts");
     else spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
 }
@@ -53736,18 +53911,15 @@ static void spyi_batch_backward(spyi_emit_state *s, const spyi_batch *batch) {
 }
 
 static void spyi_batch_body(spyi_emit_state *s) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
-    bool fits = spyi_batch_of(s->bound, s->limits, &batch, &why);
-    if (fits && s->bound->mode) spyi_batch_backward(s, &batch);
-    else if (fits)
+    const spyi_batch *batch = &s->bound->batch;
+    if (s->bound->mode) spyi_batch_backward(s, batch);
+    else
         spyi_text_add(&s->body,
                       "    // The groups of the batch engine take all tiles of rows in turn.\n"
                       "    spyi_mlp_forward<%u, %u>(spyi_block.%s._data, spyi_block.%s, spyi_block.%s, "
                       "spyi_block._count);\n",
-                      batch.shape, batch.options, s->names[batch.network], s->names[batch.inputs],
-                      s->names[batch.outputs]);
-    spyi_text_free(&why);
+                      batch->shape, batch->options, s->names[batch->network], s->names[batch->inputs],
+                      s->names[batch->outputs]);
 }
 
 SPYI_FN const spyi_prologue *spyi_batch_prologue(void) {
@@ -54584,15 +54756,15 @@ static spy_status spyi_place_leaves(spyi_input_binding *f) {
     return status;
 }
 
-// Names the parts of an input's data that no value covers. With `zero`, parts that may be all zeros need no
-// value.
+// Adds the names of the parts of an input's data that no value covers. With `zero`, parts that may be all zeros
+// need no value.
 static void spyi_missing_data(const char *path, const spyi_type *type, const uint8_t *given, bool zero,
                               spyi_text *out) {
     if (zero && spyi_may_be_zero(type)) return;
     size_t size = type->device_size ? type->device_size : 1;
     bool parts = type->kind == SPYI_TYPE_STRUCT || type->kind == SPYI_TYPE_ARRAY;
     if (!memchr(given, 1, size) && !(zero && parts)) {
-        spyi_text_add(out, "%s'%s'", out->size ? ", " : "", path);
+        spyi_text_add_n(out, path, strlen(path) + 1);
         return;
     }
     if (!parts || !memchr(given, 0, size)) return; // padding needs no value
@@ -54616,21 +54788,23 @@ static void spyi_missing_data(const char *path, const spyi_type *type, const uin
 }
 
 static spy_status spyi_check_given(spyi_input_binding *f) {
-    spyi_text missing = { NULL, 0, 0 };
+    spyi_text missing = { NULL, 0, 0 };                  // names that end with NUL each
     bool zero = f->plan->function->module->zero_missing; // the data is zero from the beginning
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (input->parameter || !input->used || input->elements) continue;
         if (input->kind == SPYI_INPUT_BINDING && !f->bound[input->slot])
-            spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
+            spyi_text_add_n(&missing, input->path, strlen(input->path) + 1);
         if (input->kind == SPYI_INPUT_DATA && !spyi_is_parted(input->type))
             spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
                               zero, &missing);
     }
     if (!missing.size) return SPY_OK;
     spyi_text_add(f->error,
-                  "the kernel uses global shader parameters that are not given (options.globals): %s",
-                  missing.data);
+                  "the kernel uses global shader parameters that are not given (options.globals): ");
+    for (size_t at = 0; at < missing.size; at += strlen(missing.data + at) + 1)
+        spyi_text_add(f->error, "%s'%s'", at ? ", " : "", missing.data + at);
+    spyi_note_missing(missing.data, missing.size);
     spyi_text_free(&missing);
     return SPY_ERROR_NOT_FOUND;
 }
@@ -56913,6 +57087,8 @@ SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *v
     if (r.status == SPY_OK) plan = spyi_plan_new(function, values);
     if (plan) {
         spyi_recipe_bound(&r, &plan->bound, values->count);
+        if (r.status == SPY_OK && plan->bound.is_batch)
+            plan->bound.is_batch = spyi_find_batch(&device->base->limits, &plan->bound);
         spyi_recipe_check_sizes(&r, plan->bound.sizes);
         if (r.status == SPY_OK && !spyi_plan_add_launch(plan))
             spyi_stream_fail(&r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -58553,12 +58729,9 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
                                       spyi_text *error) {
     if (launch->key.team) return spyi_launch_sums(limits, launch, error);
     if (launch->key.batch == SPYI_BATCH_ENGINE) {
-        spyi_text why = { NULL, 0, 0 };
-        spyi_batch batch;
-        spyi_batch_of(b, limits, &batch, &why);
-        spyi_text_free(&why);
+        const spyi_batch *batch = &b->batch;
         launch->groups[0] =
-            launch->key.finishes ? (batch.sums + 31) / 32 : spyi_batch_groups(&batch, limits, launch->count);
+            launch->key.finishes ? (batch->sums + 31) / 32 : spyi_batch_groups(batch, limits, launch->count);
         launch->groups[1] = launch->groups[2] = 1;
         launch->key.folded = 0;
         return SPY_OK;
@@ -58714,37 +58887,30 @@ static bool spyi_is_dense(const spy_tensor *t) {
     return (t->storage->chunk.address + t->storage->offset + t->offset_bytes) % 16 == 0;
 }
 
-static bool spyi_allows_batch(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
-                              const spyi_launch *launch) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
+static bool spyi_allows_batch(const spyi_bound *b, const spyi_values *values, const spyi_launch *launch) {
+    const spyi_batch *batch = &b->batch;
     const spyi_pass *pass = &launch->passes[0];
-    bool allows = spyi_batch_of(b, limits, &batch, &why);
-    if (allows && b->mode) allows = launch->pass_count == 1 && !pass->shared && !pass->together;
-    uint32_t leaves[3] = { batch.inputs, batch.outputs, (uint32_t)batch.inputs_gradient };
-    for (int i = 0; i < (batch.inputs_gradient < 0 ? 2 : 3) && allows; i++) {
+    bool allows = !b->mode || (launch->pass_count == 1 && !pass->shared && !pass->together);
+    uint32_t leaves[3] = { batch->inputs, batch->outputs, (uint32_t)batch->inputs_gradient };
+    for (int i = 0; i < (batch->inputs_gradient < 0 ? 2 : 3) && allows; i++) {
         const spyi_leaf *leaf = &b->leaves[leaves[i]];
-        if (i == 1 && batch.one_gradient) continue;
+        if (i == 1 && batch->one_gradient) continue;
         const spyi_value *v = &values->items[leaf->value];
         allows = leaf->traits & SPYI_TRAIT_TENSOR ? spyi_is_dense(v->tensor)
                                                   : (leaf->traits & SPYI_TRAIT_CALL_SHAPED) != 0;
     }
-    spyi_text_free(&why);
     return allows;
 }
 
 // Decides that the batch engine runs the call. A backward call has a second dispatch, as if teams had left sums.
 static void spyi_launch_batch(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
+    const spyi_batch *batch = &b->batch;
     launch->key.batch = SPYI_BATCH_ENGINE;
-    if (b->mode && spyi_batch_of(b, limits, &batch, &why)) {
-        launch->team_parts = spyi_batch_groups(&batch, limits, launch->count);
-        launch->leaves_sums = true;
-        launch->sums_bytes = (uint64_t)launch->team_parts * batch.sums_bytes;
-        launch->leaves[batch.network].sums_offset = 0;
-    }
-    spyi_text_free(&why);
+    if (!b->mode) return;
+    launch->team_parts = spyi_batch_groups(batch, limits, launch->count);
+    launch->leaves_sums = true;
+    launch->sums_bytes = (uint64_t)launch->team_parts * batch->sums_bytes;
+    launch->leaves[batch->network].sums_offset = 0;
 }
 
 static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *values, bool plain,
@@ -58838,8 +59004,7 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
     spyi_rooms rooms;
     const spyi_variant_key *key = &launch->key;
     bool in_turn = limits->info.multiprocessor_count && !plain;
-    if (in_turn && b->is_batch && spyi_allows_batch(b, values, limits, launch))
-        spyi_launch_batch(b, limits, launch);
+    if (in_turn && b->is_batch && spyi_allows_batch(b, values, launch)) spyi_launch_batch(b, limits, launch);
     else if (in_turn && key->rank && !key->team && !key->grouped && spyi_rooms_of(b, limits, &rooms))
         launch->key.batch = SPYI_BATCH_ROOMS;
     launch->key.index64 = plain;

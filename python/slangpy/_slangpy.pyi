@@ -1424,7 +1424,9 @@ class TypeLayoutReflection(BaseReflectionObject):
         """A struct's fields, as VariableLayoutReflections."""
     @property
     def element_type_layout(self) -> TypeLayoutReflection | None:
-        """The layout of the elements of an array, vector, matrix or buffer; None for other types."""
+        """The layout of the elements of an array, vector, pointer or buffer; of a matrix that of its rows; None for other
+        types.
+        """
     def unwrap_array(self) -> TypeLayoutReflection:
         """The layout of an array's innermost elements; the layout itself if it is not an array's."""
     def find_field(self, name: str) -> VariableLayoutReflection | None:

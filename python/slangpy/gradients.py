@@ -113,8 +113,7 @@ def _backward_of_numbers(function, error, args, kwargs):
     if overload is None or not all(_is_number(value) for value, _ in given) or (overload.have_return_value and not result):
         return NotImplemented
     for value, parameter in given:
-        modifiers = [m.name for m in parameter.modifiers] if parameter is not None else ["out"]
-        if no_seed and "out" not in modifiers and "nodiff" not in modifiers:
+        if no_seed and parameter is not None and parameter.io_type.name != "out" and not parameter.no_diff:
             for pair in _pairs(value):
                 if pair.needs_grad:
                     pair.grad = _zero_like(pair.primal)
@@ -129,7 +128,7 @@ def _backward_of_inout(function, args, kwargs):
         return NotImplemented
     device, tensors = function.module.device, {}
     for value, parameter in given:
-        inout = parameter is not None and any(m.name == "inout" for m in parameter.modifiers)
+        inout = parameter is not None and parameter.io_type.name == "inout"
         if not inout or not isinstance(value, _slangpy.DiffPair) or not value.needs_grad:
             continue
         if not _is_number(value) or isinstance(value.primal, dict):

@@ -142,9 +142,10 @@ class Network:
 
 
 class Optimizer:
-    """The base class of SGD and Adam: parameters, which are a Network or tensors with gradients; the learning rate; the number of steps.
-    Rate and steps are in device memory, so that a recorded step() uses their current values. loss_scale: the factor of the loss, so that
-    small gradients in half do not become 0."""
+    """The base class of SGD and Adam: parameters, which are a Network or tensors with gradients, of float or half; the learning rate; the
+    number of steps. Rate and steps are in device memory, so that a recorded step() uses their current values. loss_scale: the factor of
+    the loss, so that small gradients in half do not become 0. Of parameters of half it keeps the values as floats, so that small steps
+    add up; a value that the program writes between two steps is where the next one begins."""
 
     def __init__(self, parameters: Network | Tensor | Sequence[Network | Tensor], rate: float, loss_scale: float = 1.0) -> None:
         given = parameters if isinstance(parameters, (list, tuple)) else [parameters]
@@ -155,8 +156,11 @@ class Optimizer:
             if not isinstance(p, Tensor) or p.grad_out is None:
                 raise ValueError(f"{type(self).__name__}: 'parameters': expected a Network or tensors with gradients, got "
                                  f"{'one without' if isinstance(p, Tensor) else type(p).__name__}")
+            if p.dtype.full_name not in ("float", "half"):
+                raise ValueError(f"{type(self).__name__}: 'parameters': expected tensors of float or half, got one of {p.dtype.full_name}")
         self.device: Device = self.parameters[0].device
         self.loss_scale = loss_scale
+        self._masters = [Tensor.zeros(self.device, p.shape) if p.dtype.full_name == "half" else None for p in self.parameters]
         self._rate = Tensor.from_numpy(self.device, np.array([rate], np.float32))
         self._state = Tensor.from_numpy(self.device, np.zeros(2, np.int32))
 
@@ -199,10 +203,17 @@ class Optimizer:
         """Returns the calls of a step, as names of mlp.slang's functions and their arguments."""
         return [
             *(("check_gradient", p.grad_out, self._state) for p in self.parameters), ("begin_step", self._state),
-            *(self._update(k, p) for k, p in enumerate(self.parameters))]
+            *(self._update(k) for k in range(len(self.parameters)))]
 
-    def _update(self, number: int, parameters: Tensor) -> tuple[Any, ...]:
+    def _update(self, number: int) -> tuple[Any, ...]:
         raise NotImplementedError
+
+    def _update_by(self, name: str, number: int, *rest: Any) -> tuple[Any, ...]:
+        """Returns the call of the function `name` for a tensor of parameters; for one of half that of its form for halves."""
+        parameters, master = self.parameters[number], self._masters[number]
+        if master is None:
+            return (name, parameters, parameters.grad_out, *rest)
+        return (name + "_half", parameters, parameters.grad_out, master, *rest)
 
     def _prepare(self) -> None:
         """Let the kernels of step() compile while the program goes on; step() raises what is wrong with them."""
@@ -218,8 +229,8 @@ class SGD(Optimizer):
         super().__init__(parameters, rate, loss_scale)
         self._prepare()
 
-    def _update(self, number: int, parameters: Tensor) -> tuple[Any, ...]:
-        return "sgd", parameters, parameters.grad_out, self._rate, self.loss_scale, self._state
+    def _update(self, number: int) -> tuple[Any, ...]:
+        return self._update_by("sgd", number, self._rate, self.loss_scale, self._state)
 
 
 class Adam(Optimizer):
@@ -234,9 +245,9 @@ class Adam(Optimizer):
         self._moments = [(Tensor.zeros(self.device, p.shape), Tensor.zeros(self.device, p.shape)) for p in self.parameters]
         self._prepare()
 
-    def _update(self, number: int, parameters: Tensor) -> tuple[Any, ...]:
+    def _update(self, number: int) -> tuple[Any, ...]:
         mean, square = self._moments[number]
-        return "adam", parameters, parameters.grad_out, mean, square, self._rate, self.beta1, self.beta2, self.loss_scale, self._state
+        return self._update_by("adam", number, mean, square, self._rate, self.beta1, self.beta2, self.loss_scale, self._state)
 
 
 # >>files in safetensors' layout: eight bytes with the length of a JSON text, the text, then the tensors' bytes.

@@ -696,27 +696,22 @@ def _dispatch(function, threads, variables, encoder, parameters, indirect=False)
     return (function.dispatch_indirect if indirect else function.dispatch)(threads, vars=variables, command_encoder=encoder, **parameters)
 
 
-def _add_missing(function, error, parameters):
-    """Function.dispatch() calls this with the error that a parameter or a global was not given. Adds zero, or an empty resource, for the
-    parameter to `parameters`, or for the globals to the function, and returns the function; returns None if the error is another one."""
-    text = str(error)
-    name = text.rpartition("Parameter '")[2].partition("' not specified")[0] if "Parameter '" in text else ""
-    if name and name not in parameters:
-        type = next((p.type for p in function.reflection.parameters if p.name == name), None)
-        value = None if type is None else _zero_of(type, function, name)
-        if value is None:
-            return None
-        parameters[name] = value
-        return function
-    import re
-
-    first = text.partition("global shader parameters that are not given (see set()): ")[2].partition("\n")[0]
-    missing = re.findall("'([^']*)'", first)
-    types = {p.name: p.type_layout.type for p in function.module.layout.parameters}
-    values = {name: _zero_of(types[name], function, name) for name in missing if name in types}
-    if not missing or len(values) < len(missing) or None in values.values():
+def _add_missing(function, missing, parameters):
+    """Function.dispatch() calls this with the names of what it lacks: a parameter, or globals. Adds zero, or an empty resource, for the
+    parameter to `parameters`, or for the globals to the function, and returns the function; returns None where there is no such value."""
+    types = {p.name: p.type for p in function.reflection.parameters if p.name not in parameters}
+    of_parameters = missing[0] in types
+    if not of_parameters:
+        types = {p.name: p.type_layout.type for p in function.module.layout.parameters}
+    if not all(name in types for name in missing):
         return None
-    return function.set(values)
+    values = {name: _zero_of(types[name], function, name) for name in missing}
+    if None in values.values():
+        return None
+    if not of_parameters:
+        return function.set(values)
+    parameters.update(values)
+    return function
 
 
 def _vector_class(type):

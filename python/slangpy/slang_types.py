@@ -160,7 +160,9 @@ def _io_type(self):
     from .marshalling import IOType
 
     names = [m.name for m in self.modifiers]
-    return IOType.inout if "inout" in names else IOType.out if "out" in names else IOType.inn
+    if "out" not in names:
+        return IOType.inn
+    return IOType.inout if "inout" in names or "inn" in names else IOType.out
 
 
 def _no_diff(self):
@@ -183,6 +185,18 @@ _Variable.differentiable = property(lambda self: self.type is not None and self.
 _Variable.derivative = property(lambda self: self.type and self.type.derivative, doc="The type of its derivative, or None.")
 _slangpy.ProgramLayout.low_level_layout = property(  # type: ignore[attr-defined]
     lambda self: self.module.device_module.layout, doc="The ProgramLayout of its module's device_module, whose types have lists of fields.")
+_element_layout_in_c = vars(_slangpy.TypeLayoutReflection)["element_type_layout"]
+
+
+def _element_type_layout(self):
+    """The layout of the elements of an array, vector, pointer or buffer; of a matrix that of its rows; None for other types."""
+    if self.kind.name == "matrix":
+        return self.type.module.layout.get_type_layout(self.type.element_type)
+    texels = self.kind.name == "resource" and self.type.resource_shape.name not in _BUFFERS
+    return None if texels else _element_layout_in_c.__get__(self)
+
+
+_TypeLayout.element_type_layout = property(_element_type_layout)
 _TypeLayout.reflection = property(lambda self: self, doc="The layout itself.")
 
 

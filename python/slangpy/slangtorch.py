@@ -12,11 +12,12 @@ from __future__ import annotations
 import collections
 import operator
 import os
+import re
 import warnings
 
 from . import _slangpy
 from .torch_errors import FolderError, LaunchArgumentError, MissingFileError, as_launch_error
-from .torch_source import SourceError, SourceFile
+from .torch_source import SourceError, SourceFile, text_with_hidden_kernels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +66,13 @@ def loadModule(fileName: str | os.PathLike[str], skipSlang: bool | None = None, 
         return known
     folders = [os.path.dirname(path), *map(os.fspath, includePaths)]
     source = SourceFile(path, macros, folders)
-    module = _slangpy.Module.load_from_file(device, path, {"defines": macros, "include_paths": folders})
+    options, text = {"defines": macros, "include_paths": folders}, text_with_hidden_kernels(path)
+    if text is None:
+        module = _slangpy.Module.load_from_file(device, path, options)
+    else:
+        # Kernels of derivatives import the module, so its name is an identifier.
+        name = re.sub(r"\W", "_", os.path.splitext(os.path.basename(path))[0])
+        module = _slangpy.Module.load_from_source(device, name, text, options)
     made = _modules[key] = TorchModule(module, device, path, source)
     return made
 

@@ -52,6 +52,27 @@ def tokens_of(text: str, path: str) -> list[Token]:
     return made
 
 
+_VISIBILITY = re.compile(r"\b(?:public|internal|private)\b")
+_MODULE_LINE = re.compile(r"^[ \t]*module\b[^;]*;", re.M)
+_KERNEL = re.compile(r"\[ (?:CudaKernel|CUDAKernel|AutoPyBindCUDA) \]([^;{}]*?) void \w+ \(")
+
+
+def text_with_hidden_kernels(path: str) -> str | None:
+    """Returns the text for a file that hides a kernel from the modules that import it, with everything public in it; None if the file
+    hides none. A kernel is hidden if it is not `public` and the file has a `module` line or marks any other declaration."""
+    with open(path, encoding="utf-8", errors="replace") as f:
+        text = f.read()
+    if not (_VISIBILITY.search(text) or _MODULE_LINE.search(text)):
+        return None
+    kernels = _KERNEL.findall(" ".join(word.text for word in tokens_of(text, path)))
+    if all(_VISIBILITY.search(between) for between in kernels):
+        return None
+    # Without the words and the `module` line Slang makes everything public, also the types of the kernels' parameters. A `public` before
+    # the kernel alone would be an error where such a type is not public. The macros do not reach imported files.
+    without = _MODULE_LINE.sub(lambda line: "\n" * line.group().count("\n"), text)
+    return '#define public\n#define internal\n#define private\n#line 1 "{}"\n{}'.format(path.replace("\\", "/"), without)
+
+
 class _Preprocessor:
     """Carries out the preprocessor directives of a text. Macros with parameters stay as they are."""
 

@@ -311,7 +311,13 @@ def test_loggers_that_go(m):
             spy._slangpy._set_logger(Logger())
     finally:
         from slangpy import logger
+        spy._slangpy._set_logger(None)  # the last of them goes, and takes with it what is set before
         spy._slangpy._set_logger(logger._from_device)
+    seen = []
+    output = spy.Logger.get().add_output(type("Seen", (), {"write": lambda self, level, name, msg: seen.append(msg)})())
+    spy.Module.load_from_source(m.device, "told_after", "int f(int x) { return x; }\n#warning told_after\n")
+    spy.Logger.get().remove_output(output)
+    assert sum("told_after" in text for text in seen) == 1  # later tests' messages arrive again
 
 
 # >>values without an end

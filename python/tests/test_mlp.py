@@ -155,6 +155,7 @@ import mlp;
 [Differentiable] float[2] halves(MLP<3, 2, 4, 1, SiLU, Tanh, 1, half> net, float x[3]) { return net.run(x); }
 [Differentiable] float[2] line(MLP<3, 2> net, float x[3]) { return net.run(x); }
 [Differentiable] float off(MLP<3, 2, 4, 1, SiLU, Tanh, 1> net, float x[3], no_diff float target[2]) { return l2_loss(net.run(x), target); }
+[Differentiable] float off_halves(MLP<3, 2, 4, 1, SiLU, Tanh, 1, half> net, float x[3], no_diff float target[2]) { return l2_loss(net.run(x), target); }
 [Differentiable] float[2] twice(MLP<3, 3> a, MLP<3, 2> b, float x[3]) { return b.run(a.run(x)); }
 struct Turn : IActivation { static float value(float z) { return z * z; } static float slope(float z) { return 2 * z; } }
 [Differentiable] float[2] own(MLP<3, 2, 4, 1, Turn> net, float x[3]) { return net.run(x); }
@@ -248,6 +249,30 @@ def test_many_networks(device, small):
     seed.copy_from_numpy(dy)
     small.line.bwds(net, tensor(device, x), _result=result.with_grads(grad_in=seed))
     assert np.allclose(net.grad.to_numpy(), np.einsum("ni,no->nio", x, dy), atol=1e-5)
+
+
+def test_backward_derivative_of(device, load):
+    """[BackwardDerivativeOf] of a function whose parameters have types of imported modules: networks and tensors."""
+    m = load("""
+import slangpy;
+import mlp;
+[Differentiable] float sum(MLP<4, 2> net, float x) { float v[4] = { x, x, x, x }; float y[2] = net.run(v); return y[0] + y[1]; }
+float doubled(MLP<4, 2> net, float x) { return sum(net, x); }
+[BackwardDerivativeOf(doubled)] void doubled_bwd(MLP<4, 2> net, inout DifferentialPair<float> x, float d) { bwd_diff(sum)(net, x, 2 * d); }
+float first(DiffTensor<float, 1> t, float x) { return t[0] * x; }
+[BackwardDerivativeOf(first)] void first_bwd(DiffTensor<float, 1> t, inout DifferentialPair<float> x, float d) { x = diffPair(x.p, 7 * d); }
+float plain(MLP<4, 2> net, float x) { return sum(net, x); }
+""")
+    w = np.random.default_rng(21).standard_normal((4, 2)).astype(np.float32)
+    net, x = tensor(device, w, True), tensor(device, np.arange(5, dtype=np.float32), True)
+    m.doubled.bwds(net, x, _result=spy.diffPair(d=1.0))
+    assert np.allclose(x.grad.to_numpy(), 2 * w.sum()) and np.allclose(net.grad.to_numpy(), 2 * 10)
+    x = tensor(device, np.arange(5, dtype=np.float32), True)
+    m.first.bwds(tensor(device, np.ones(3, np.float32), True), x, _result=spy.diffPair(d=1.0))
+    assert (x.grad.to_numpy() == 7).all()
+    with pytest.raises(spy.Error, match="(?s)plain.*it is not differentiable") as caught:
+        m.plain.bwds(net, x, _result=spy.diffPair(d=1.0))
+    assert "undefined identifier" not in str(caught.value)
 
 
 def test_two_networks_and_own_activation(device, small):
@@ -440,6 +465,47 @@ def test_adam_and_sgd(device, small):
         opt.check()
 
 
+@pytest.mark.parametrize("make", [mlp.Adam, mlp.SGD])
+def test_half_parameters(device, make):
+    """Steps of half parameters are those of floats, rounded: steps of less than a half's last digit add up. A value that is written
+    between two steps is where the next one begins, and a step without a finite gradient changes nothing."""
+    rng = np.random.default_rng(11)
+    net = mlp.Network(device, 3, 2, 4, 1, bias=True, dtype="half", seed=3)
+    first = net.parameters.to_numpy()
+    opt, p, mean, square = make(net, 1e-4, loss_scale=8.0), first.astype(float), 0, 0
+    for t in range(1, 41):
+        if t == 21:
+            p = rng.standard_normal(p.shape).astype(np.float16).astype(float)
+            net.parameters.copy_from_numpy(p.astype(np.float16))
+        g = (0.5 + rng.random(p.shape)).astype(np.float16)
+        net.parameters.grad.copy_from_numpy(g)
+        opt.step()
+        g = g.astype(float) / 8
+        mean, square = 0.9 * mean + 0.1 * g, 0.999 * square + 0.001 * g * g
+        p = p - 1e-4 * (mean / (1 - 0.9 ** t) / (np.sqrt(square / (1 - 0.999 ** t)) + 1e-8) if make is mlp.Adam else g)
+    got = net.parameters.to_numpy()
+    assert got.dtype == np.float16 and np.abs(got - p).max() < 1e-3 and not net.parameters.grad.to_numpy().any()
+    assert np.abs(opt._masters[0].to_numpy() - p).max() < 2e-6  # 20 steps of some 1e-4 and 1e-5
+    net.parameters.grad.copy_from_numpy(np.full(p.shape, np.inf, np.float16))
+    opt.step()
+    assert np.array_equal(net.parameters.to_numpy(), got)
+    with pytest.raises(spy.Error, match="step 41 had gradients that are not finite"):
+        opt.check()
+
+
+def test_training_of_halves(device, small):
+    """A network of half parameters learns."""
+    net = mlp.Network(device, 3, 2, 4, 1, "SiLU", "Tanh", bias=True, dtype="half")
+    opt = mlp.Adam(net, 0.01, loss_scale=64.0)
+    x, target = tensor(device, np.ones((5, 3), np.float32)), tensor(device, np.full((5, 2), 0.3, np.float32))
+    before = small.off_halves(net, x, target).to_numpy().mean()
+    for _ in range(50):
+        small.off_halves.bwds(net, x, target, _result=spy.diffPair(d=0.2 * 64))
+        opt.step()
+    opt.check()
+    assert small.off_halves(net, x, target).to_numpy().mean() < 0.1 * before
+
+
 def test_recorded(device, small):
     """A recorded step can be replayed; it uses the optimiser's current rate and number of steps."""
     net = mlp.Network(device, 3, 2, 4, 1, "SiLU", "Tanh", bias=True)
@@ -576,3 +642,6 @@ def test_bad_input(device, small):
         mlp.Network(device, 3, 2, dtype="double")
     with pytest.raises(ValueError, match="Adam: 'parameters': expected a Network or tensors with gradients, got one without"):
         mlp.Adam(w)
+    for make in (mlp.Adam, mlp.SGD):
+        with pytest.raises(ValueError, match="'parameters': expected tensors of float or half, got one of double"):
+            make(spy.Tensor.zeros(device, (3,), "double").with_grads())

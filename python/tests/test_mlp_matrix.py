@@ -35,6 +35,9 @@ def build(name):
     subprocess.run(["g++", "-std=c++17", "-O1", "-march=native", "-ffp-contract=off", "-w", "-shared", "-fPIC", '-DTEXT="%%s.inc"' %% path] + words + ["-o", path + ".so"], check=True)
     return ctypes.CDLL(path + ".so").emulate, engine and layout(open(path + ".slang").read())
 
+def group_size(name):
+    return int(re.search(r"numthreads\\((\\d+)", open(os.path.join(folder, name + ".slang")).read())[1])
+
 def layout(kernel):  # the threads of an engine's kernel, and where in its block the fields are: pointers, numbers, weights and rows
     at, fields = 0, {}
     for kind, name in re.findall(r"^    (\\S.*) (\\w+);$", kernel[kernel.index("struct SpyiBlock"):kernel.index("[numthreads")], re.M):
@@ -65,7 +68,7 @@ def on_kernel(function, grid, params, user):
             pointers, count = (get("net"), get("x"), get("_result")), get("_count")
         run(grid.contents[0], threads, ctypes.c_uint32(state.shared), (ctypes.c_void_p * 8)(*pointers), (ctypes.c_float * 8)(), (ctypes.c_int * 2)(count & 0xffffffff))
     else:
-        run(grid.contents[0] * GROUP, (ctypes.c_void_p * 6)(params[0]))
+        run(grid.contents[0] * group_size(name), (ctypes.c_void_p * 6)(params[0]))
 seen = KERNEL(on_kernel)
 state.on_kernel = ctypes.cast(seen, ctypes.c_void_p)
 
@@ -80,7 +83,6 @@ random_numbers = np.random.default_rng(1)
 p = (random_numbers.standard_normal(net.parameters.shape) * (2 / max(width, inputs)) ** 0.5).astype(net.parameters.to_numpy().dtype)
 net.parameters.copy_from_numpy(p)
 calls.mlp.Network.__init__ = lambda self, *a, **k: self.__dict__.update(net.__dict__)
-GROUP = 256
 """ % ((os.path.join(TOP, "tests/mlp"),) * 3)
 
 SHAPES = [  # inputs, outputs, width, depth, activation, output activation, bias, dtype, rows
@@ -141,6 +143,7 @@ for t, v, other in zip(tensors, parameters, y[::-1]):
     expected = before + calls.reference(net, v, x, dy * other, True)[1].reshape(p.shape)
     assert calls.error(t.grad_out.to_numpy(), expected) < (3e-2 if dtype == "half" else 4e-3), calls.error(t.grad_out.to_numpy(), expected)
 # Nothing is summed so where the call is deterministic, or where it has no gradient of weights.
+assert "[numthreads(256, 1, 1)]" in module.two.bwds.explain(*args, _result=spy.diffPair(d=spy.Tensor.from_numpy(d, dy)))
 assert "each group sums" not in module.whole.explain(net, args[1])
 assert "each group sums" not in module.whole.deterministic().bwds.explain(net, args[1], _result=spy.diffPair(d=dy[0]))
 """)
@@ -219,6 +222,7 @@ assert calls.error(module.turned(x, net).to_numpy(), y) < 4e-4
 assert ran == ["engine"] * 3, ran
 for name, args in (("other", (net, x)), ("inside", (net, x, 0.5)), ("with_more", (net, x, 0.5)), ("second", (dict(a=net, b=net), x))):
     text = getattr(module, name).explain(*args)
+    assert "[numthreads(64, 1, 1)]" in text, text
     assert "network " in text and "matrix units (mma.sync)" in text and "batch engine" not in text, text
 gaps = spy.Tensor.zeros(d, (rows, 2 * inputs), "float")
 assert "batch engine" not in module.whole.explain(net, gaps[:, 0:inputs])

@@ -344,12 +344,65 @@ def test_functions(layout):
         layout.require_function_by_name("missing")
 
 
+def test_directions_as_written(load, device):
+    """A parameter has the modifier inn if `in` is written before it, as in SlangPy. `in out` is inout, also for a call."""
+    m = load("void f(float a, in float b, out float c, inout float d, in out float e, no_diff in float g) { c = a; e *= 2; } void twice(in out float x) { x *= 2; }")
+    names = [[x.name for x in p.modifiers] for p in m.layout.find_function_by_name("f").parameters]
+    assert names == [[], ["inn"], ["out"], ["out", "inout"], ["inn", "out"], ["nodiff", "inn"]]
+    assert [p.io_type.name for p in m.layout.find_function_by_name("f").parameters] == ["inn", "inn", "out", "inout", "inout", "inn"]
+    e = spy.Tensor.from_numpy(device, np.array([1, 2, 3], np.float32))
+    m.twice(e)
+    assert e.to_numpy().tolist() == [2, 4, 6]
+
+
+OPAQUE = """
+import slangpy;
+struct Plain { float a; float3 b; };
+struct Mixed { Texture2D t; float a; SamplerState s; float3 b; StructuredBuffer<float> q; };
+struct Nest { Mixed m; Texture2D two[2]; float c; };
+struct Tensors { Tensor<float, 2> t; float a; };
+ConstantBuffer<Mixed> block;
+"""
+# Bytes and stride of a type, and the offsets of its fields. On CUDA a texture or sampler is a handle, a buffer an address and a count: SlangPy's
+# CPU device says the same.
+OPAQUE_SIZES = {
+    "vulkan": {"Mixed": (16, 16, [0, 0, 0, 4, 0]), "Nest": (20, 20, [0, 0, 16]), "Texture2D": (0, 0, []), "StructuredBuffer<float>": (0, 0, []),
+               "Tensors": (36, 40, [0, 32]), "SamplerState": (0, 0, []), "Texture2D[3]": (0, 0, []), "ConstantBuffer<Plain>": (0, 0, [])},
+    "cuda": {"Mixed": (56, 56, [0, 8, 16, 24, 40]), "Nest": (80, 80, [0, 56, 72]), "Texture2D": (8, 8, []), "StructuredBuffer<float>": (16, 16, []),
+             "Tensors": (40, 40, [0, 32]), "SamplerState": (8, 8, []), "Texture2D[3]": (24, 24, []), "ConstantBuffer<Plain>": (8, 8, [])},
+}
+
+
+@pytest.mark.parametrize("kind", list(OPAQUE_SIZES))
+def test_layouts_of_opaque_types(kind):
+    """The layout of a struct that holds textures, samplers or buffers has the size that Slang gives it among shader parameters."""
+    device = spy.create_device(type=spy.DeviceType[kind], record_pack=True, offline=True, pack_archs=[90] if kind == "cuda" else [])
+    layout = spy.Module.load_from_source(device, "opaque_" + kind, OPAQUE).layout
+    for name, wanted in OPAQUE_SIZES[kind].items():
+        t = layout.get_type_layout(name)
+        assert (t.size, t.stride, [f.offset for f in t.fields]) == wanted, name
+        assert t.host_size == 0
+    assert layout.parameters[0].type_layout.element_type_layout.size == OPAQUE_SIZES[kind]["Mixed"][0]
+    with pytest.raises(ValueError, match="Mixed"):
+        spy.BufferCursor(spy.DeviceType[kind], layout.get_type_layout("Plain"), 8)[0].reinterpret(layout.get_type_layout("Mixed"))
+    device.close()
+
+
+def test_element_layouts(layout):
+    """The elements of a matrix layout are its rows; a texture's layout has no elements."""
+    rows = layout.get_type_layout("Scene").find_field("m").type_layout.element_type_layout
+    assert rows.kind == Kind.vector and rows.type.full_name == "vector<float,4>" and rows.size == 16
+    assert layout.get_type_layout("half3x2").element_type_layout.size == 4 and layout.get_type_layout("float3").element_type_layout.name == "float"
+    assert layout.get_type_layout("Texture2D<float4>").element_type_layout is None
+    assert layout.get_type_layout("StructuredBuffer<Circle>").element_type_layout.name == "Circle"
+
+
 def test_modifiers(layout):
     """Reflection gives the modifiers of functions and parameters. (Feature M11.)"""
     f = layout.find_function_by_name("sq")
     assert f.modifiers == [Modifier.differentiable] and f.differentiable and f.has_modifier(Modifier.differentiable)
     a, b, m = f.parameters
-    assert a.modifiers == [Modifier.nodiff, Modifier.inn] and b.modifiers == [Modifier.inout] and m.modifiers == [Modifier.out]
+    assert a.modifiers == [Modifier.nodiff] and b.modifiers == [Modifier.out, Modifier.inout] and m.modifiers == [Modifier.out]
     assert b.has_modifier(Modifier.inout) and not b.has_modifier(Modifier.inn) and b.has_modifier(Modifier.out)
     assert not f.has_modifier(Modifier.static) and not layout.find_function_by_name("add").differentiable
     with pytest.raises(TypeError, match="expected a ModifierID"):

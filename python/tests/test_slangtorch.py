@@ -424,3 +424,34 @@ del launch
 gc.collect()
 assert gone() is None
 """)
+
+
+def test_kernels_that_are_not_public(kernels):
+    """A kernel without `public` is found in a file that marks other declarations, also with a parameter type that is not public, in a
+    file with a `module` line, and its derivative too. Errors have the file's own lines. (Features U1, U3.)"""
+    kernels('''
+PIECES = """
+public float by_three(float x) { return x * 3; }
+internal float and_one(float x) { return x + 1; }
+struct Mesh { internal TensorView<float> y; };
+[AutoPyBindCUDA] [CudaKernel] // not public
+void hidden(Mesh mesh) { mesh.y[0] = by_three(and_one(1)); }
+[AutoPyBindCUDA] [CudaKernel] [Differentiable] void square(DiffTensorView x, DiffTensorView y) { y[0] = x[0] * x[0]; }
+[AutoPyBindCUDA] [CudaKernel] public void seen(TensorView<float> y) { y[0] = and_one(by_three(1)); }
+"""
+launched = 0
+for name, text in (("my-pieces", PIECES), ("whole", "module whole;" + PIECES.replace("public", ""))):
+    p = os.path.join(folder, name + ".slang")
+    open(p, "w").write(text)
+    h = spy.loadModule(p, device=d)
+    for launch, memory in ((h.hidden(mesh=(a,)), [256]), (h.seen(y=b), [512]), (h.square(x=a, y=b), [256, 512]),
+                           (h.square.bwd(x=(a, b), y=(c, e)), [256, 512, 768, 1024])):
+        launch.launchRaw(blockSize=(8, 1, 1), gridSize=(1, 1, 1))
+        assert places(blocks.pop()) == memory
+        launched += 1
+    assert h.Mesh(a).y is a
+    raises(AttributeError, "'and_one' is a function without [CudaKernel]", getattr, h, "and_one")
+    open(p, "w").write(text + "[CudaKernel] void wrong() { undefined(); }")
+    raises(spy.SlangCompileError, name + ".slang:9:29", spy.loadModule, p, device=d)
+assert launched == 8
+''')

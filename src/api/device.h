@@ -58,9 +58,9 @@ typedef struct spy_device_desc {
     const spy_backend *backend; // required: the API that drives the GPU
     const void *backend_desc;   // spy_vk_desc or spy_cuda_desc, to bring one's own API objects; NULL means
                                 // that the library creates them
-    uint32_t adapter;         // 1 is the first of spy_enumerate_adapters(); 0 means that adapter_name and
-                              // adapter_type choose
-    const char *adapter_name; // a part of the adapter's name, case ignored; NULL means any name
+    uint32_t adapter;           // 1 is the first of spy_enumerate_adapters(); 0 means that adapter_name and
+                                // adapter_type choose
+    const char *adapter_name;   // a part of the adapter's name, case ignored; NULL means any name
     spy_adapter_type adapter_type;  // only this type; default: the best available
     spy_log log;                    // receives errors and warnings, also those of a failed creation
     spy_progress progress;          // called around slow steps
@@ -82,7 +82,7 @@ typedef struct spy_device_desc {
     const char *label;          // the name in debug tools and messages
     bool enable_print;          // print() in Slang reaches the log (see api/print.h); false means that
                                 // print() does nothing
-    size_t print_buffer_bytes; // the capacity for what is printed between two deliveries; 0 means 1 MiB
+    size_t print_buffer_bytes;  // the capacity for what is printed between two deliveries; 0 means 1 MiB
     spy_interrupt interrupt;    // asked during waits whether to stop waiting
     // The time limit, in seconds, of the Slang compiler for one module or kernel, and of the driver's
     // compiler or NVRTC for one kernel. When it passes, the call fails with SPY_ERROR_TIMEOUT. 0 means 600,
@@ -144,6 +144,12 @@ SPY_API void spy_release_device(spy_device *device);
 // thread's errors that belong to no device: uses of NULL or released objects, failed device creations,
 // SPY_ERROR_BUSY (which the device keeps, too) and uses of a device in the child of a fork. Threads: any.
 SPY_API spy_error spy_take_error(spy_device *device);
+// Returns the names of what a call needs and was not given, when that is the error that spy_take_error() returned
+// last: parameters, or global shader parameters, such as "gain" and "block.color". Each name ends with a NUL, and
+// an empty name ends the list: `for (const char *n = spy_missing_names(device); *n; n += strlen(n) + 1)`. The list
+// is empty for other errors, for NULL, and from its 2,048th byte on. It stays valid until the next spy_take_error().
+// Threads: as spy_take_error.
+SPY_API const char *spy_missing_names(const spy_device *device);
 
 // A point in the device's order of work. 0 means before all work.
 typedef uint64_t spy_submit_id;

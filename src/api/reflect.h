@@ -57,12 +57,13 @@ typedef enum spy_decl_flag {
     SPY_DECL_FLAG_NO_DIFF = 1 << 6,
     SPY_DECL_FLAG_IN = 1 << 7,
     SPY_DECL_FLAG_OUT = 1 << 8,
-    SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9, // a parameter that a call may leave out; an initialised variable
-    SPY_DECL_FLAG_GENERIC = 1 << 10,    // the declaration or one of its parents has generic parameters, so
-                                        // types may depend on them
-    SPY_DECL_FLAG_GETTER = 1 << 11,     // a property or subscript that can be read
-    SPY_DECL_FLAG_SETTER = 1 << 12,     // a property or subscript that can be written
-    SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13 // a function marked [CudaKernel]
+    SPY_DECL_FLAG_HAS_DEFAULT = 1 << 9,  // a parameter that a call may leave out; an initialised variable
+    SPY_DECL_FLAG_GENERIC = 1 << 10,     // the declaration or one of its parents has generic parameters, so
+                                         // types may depend on them
+    SPY_DECL_FLAG_GETTER = 1 << 11,      // a property or subscript that can be read
+    SPY_DECL_FLAG_SETTER = 1 << 12,      // a property or subscript that can be written
+    SPY_DECL_FLAG_CUDA_KERNEL = 1 << 13, // a function marked [CudaKernel]
+    SPY_DECL_FLAG_IN_WRITTEN = 1 << 14   // a parameter with the word `in` before it
 } spy_decl_flag;
 
 // The type of a spy_constant.
@@ -161,8 +162,10 @@ typedef enum spy_type_kind {
     SPY_TYPE_KIND_HANDLE // DescriptorHandle<T>
 } spy_type_kind;
 
-// A type. Its sizes in bytes are 0 for types that host memory cannot hold: resources, interfaces, types that
-// depend on generic parameters, and structs with such fields.
+// A type. Its sizes in C's layout are 0 for types that host memory cannot hold: resources, interfaces, types
+// that depend on generic parameters, and structs with such fields. Among shader parameters such types may have
+// bytes on the device, which its sizes there tell: on CUDA a texture is a handle of 8 bytes, on Vulkan it has
+// none.
 struct spy_type_info {
     spy_type_kind kind;
     const char *name;       // the name for spy_reflect_type(): "float3", "geometry.Circle", "float[3][2]"

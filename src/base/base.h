@@ -350,6 +350,8 @@ typedef struct spyi_context {
     spy_status error_code;     // first error since the last take
     spyi_text error;           // the text of error_code
     spyi_text taken;           // the text that the last take returned
+    spyi_text missing;         // what the call of `error` was not given: names that end with NUL each
+    spyi_text taken_missing;   // the same of `taken`
     spyi_turns turns;          // lets one thread at a time into the device
     struct spyi_store *store; // the answers that are kept on disk for later starts (store.h); NULL means that
                               // none are
@@ -374,6 +376,9 @@ SPYI_FN spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *f
 // Drops this thread's error that has not been read, so that the next one, whose reason is told nowhere else, takes its
 // place.
 SPYI_FN void spyi_forget_thread_error(void);
+// Notes what a call needs and was not given, `size` bytes of names that end with NUL each: the next error that
+// this thread reports to a device has it as data, for spy_missing_names(). 0 bytes take the note back.
+SPYI_FN void spyi_note_missing(const char *names, size_t size);
 // Returns the status of this thread's last error. Call it right after a public function that returned NULL.
 SPYI_FN spy_status spyi_reported_status(void);
 // Reports that a call is refused because this process is the child of a fork. Returns the status.

@@ -167,12 +167,14 @@ void spyi_step(spyi_context *ctx, const char *step, bool finished) {
 // >>errors
 
 // A thread's error is in fixed memory, so that nothing is left behind when the thread ends.
-enum { SPYI_THREAD_TEXT = 8192 };
+enum { SPYI_THREAD_TEXT = 8192, SPYI_THREAD_MISSING = 2048 };
 typedef struct spyi_thread_error {
     spy_status code; // first error since the last take
     char text[SPYI_THREAD_TEXT];
-    char taken[SPYI_THREAD_TEXT]; // the text that the last take returned
-    spy_status reported;          // last error, on any device
+    char taken[SPYI_THREAD_TEXT];      // the text that the last take returned
+    spy_status reported;               // last error, on any device
+    char missing[SPYI_THREAD_MISSING]; // what the next error is about: see spyi_note_missing()
+    size_t missing_size;
 } spyi_thread_error;
 static SPYI_THREAD_LOCAL spyi_thread_error spyi_this_thread;
 
@@ -184,6 +186,12 @@ static void spyi_format_cut(char *text, size_t size, const char *format, va_list
     if (n < 0 || (size_t)n < size) return;
     while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80) end--;
     memcpy(text + end, "...", 4);
+}
+
+void spyi_note_missing(const char *names, size_t size) {
+    spyi_thread_error *mine = &spyi_this_thread;
+    mine->missing_size = size < sizeof mine->missing ? size : 0;
+    if (mine->missing_size) memcpy(mine->missing, names, size);
 }
 
 spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, ...) {
@@ -212,7 +220,11 @@ spy_status spyi_fail(spyi_context *ctx, spy_status status, const char *format, .
         swap = ctx->error;
         ctx->error = text;
         text = swap;
+        spyi_text_clear(&ctx->missing);
+        if (spyi_this_thread.missing_size)
+            spyi_text_add_n(&ctx->missing, spyi_this_thread.missing, spyi_this_thread.missing_size);
     }
+    spyi_this_thread.missing_size = 0;
     spyi_mutex_unlock(&ctx->error_lock);
     spyi_text_free(&text);
     return status;
@@ -275,11 +287,21 @@ spy_error spy_take_error(spy_device *device) {
         ctx->taken = ctx->error;
         ctx->error = swap;
         spyi_text_clear(&ctx->error);
+        swap = ctx->taken_missing;
+        ctx->taken_missing = ctx->missing;
+        ctx->missing = swap;
+        spyi_text_clear(&ctx->missing);
         ctx->error_code = SPY_OK;
         error.message = spyi_message_or_status(spyi_text_str(&ctx->taken), error.code);
     }
     spyi_mutex_unlock(&ctx->error_lock);
     return error;
+}
+
+const char *spy_missing_names(const spy_device *device) {
+    const spyi_context *ctx = (const spyi_context *)(const void *)device;
+    if (!device || ctx->object.kind != (uint32_t)SPYI_KIND_DEVICE || !ctx->taken_missing.size) return "";
+    return ctx->taken_missing.data; // a text ends with one more NUL
 }
 
 // >>context
@@ -327,6 +349,8 @@ void spyi_context_destroy(spyi_context *ctx) {
     ctx->label = spyi_default_label;
     spyi_text_free(&ctx->error);
     spyi_text_free(&ctx->taken);
+    spyi_text_free(&ctx->missing);
+    spyi_text_free(&ctx->taken_missing);
     spyi_mutex_destroy(&ctx->error_lock);
     spyi_mutex_destroy(&ctx->release_lock);
     spyi_turns_destroy(&ctx->turns);

@@ -286,9 +286,10 @@ SPYI_FN bool spyi_match_names(spyi_attempt *a, const spyi_signature *signature, 
     }
     uint32_t given = 0;
     for (uint32_t p = 0; p < n; p++) {
-        if (of_param[p] < 0 && !signature->params[p].has_default)
-            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' not specified",
-                           signature->params[p].name);
+        if (of_param[p] < 0 && !signature->params[p].has_default) {
+            a->missing = signature->params[p].name;
+            return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT, "Parameter '%s' not specified", a->missing);
+        }
         if (of_param[p] >= 0) {
             if (given != p)
                 return spyi_no(a, SPY_ERROR_INVALID_ARGUMENT,

@@ -24,6 +24,23 @@ typedef enum spyi_combine {
     SPYI_COMBINE_TOTAL // adds the values, like SPYI_COMBINE_SUM
 } spyi_combine;
 
+// The parameters of a run of the batch engine (slang/mlp_batch_engine.slang) for a call that is nothing but a
+// network.
+typedef struct spyi_batch {
+    uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
+        // rows of outputs, which in a backward call are the gradients of outputs
+    int32_t inputs_gradient; // the leaf that the gradients of the inputs are added to; -1: none is asked for
+    bool one_gradient;       // the gradients of outputs are one row in the kernel's block
+    bool wgmma;              // the engine is wgmma; otherwise mma.sync
+    uint32_t threads, shared_bytes; // threads and shared memory of a group
+    uint32_t rows;                  // the rows that a group takes at a time
+    uint32_t resident;              // groups that one multiprocessor runs at the same time
+    uint32_t shape, options;        // arguments of spyi_mlp_forward() or spyi_mlp_gradient()
+    // Backward calls have a second dispatch, which adds partial sums to the gradients of the parameters. A group
+    // of the first leaves `sums` of them, in `sums_bytes` bytes.
+    uint32_t sums, sums_bytes, add_options; // add_options: an argument of spyi_mlp_add_gradient()
+} spyi_batch;
+
 // One call bound to one overload. A plan keeps it.
 typedef struct spyi_bound {
     spyi_signature signature; // signature of the chosen overload, with concrete types
@@ -52,7 +69,8 @@ typedef struct spyi_bound {
     // Threads behind the last element compute it once more and store nothing, so that the code of networks
     // runs in full warps.
     bool whole_warps;
-    bool is_batch;       // the function is nothing but a network that the batch engine takes: spyi_batch_of()
+    bool is_batch;       // the function is nothing but a network that the batch engine takes
+    spyi_batch batch;    // with is_batch: how the engine runs the call
     bool notes_textures; // the kernel tells slangpy_texture_plain of its textures and sampler
     // The number of the leaf, plus 1, of a texture of Slang's own type whose gradient the call adds to; 0 if
     // there is none.
@@ -68,23 +86,6 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
 SPYI_FN void spyi_bound_free(spyi_bound *bound);
 // Returns whether a value of the type may be all zeros: numbers and pointers may, buffers may not.
 SPYI_FN bool spyi_may_be_zero(const spyi_type *type);
-// The parameters of a run of the batch engine (slang/mlp_batch_engine.slang) for a call that is nothing but a
-// network.
-typedef struct spyi_batch {
-    uint32_t network, inputs, outputs; // the numbers of leaves: the network's parameters, rows of inputs,
-        // rows of outputs, which in a backward call are the gradients of outputs
-    int32_t inputs_gradient; // the leaf that the gradients of the inputs are added to; -1: none is asked for
-    bool one_gradient;       // the gradients of outputs are one row in the kernel's block
-    bool wgmma;              // the engine is wgmma; otherwise mma.sync
-    uint32_t threads, shared_bytes; // threads and shared memory of a group
-    uint32_t rows;                  // the rows that a group takes at a time
-    uint32_t resident;              // groups that one multiprocessor runs at the same time
-    uint32_t shape, options;        // arguments of spyi_mlp_forward() or spyi_mlp_gradient()
-    // Backward calls have a second dispatch, which adds partial sums to the gradients of the parameters. A group
-    // of the first leaves `sums` of them, in `sums_bytes` bytes.
-    uint32_t sums, sums_bytes, add_options; // add_options: an argument of spyi_mlp_add_gradient()
-} spyi_batch;
-
 // How a call with networks of `import mlp;` runs.
 typedef enum spyi_batch_way {
     SPYI_BATCH_NONE,
@@ -107,12 +108,10 @@ typedef struct spyi_rooms {
 
 // Fills *rooms for a call of the device. Returns false if there are none, as in a forward call.
 SPYI_FN bool spyi_rooms_of(const spyi_bound *bound, const spyi_limits *limits, spyi_rooms *rooms);
-// Sets bound->whole_warps and bound->is_batch.
+// Sets bound->whole_warps, bound->is_batch and bound->batch.
 SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *bound);
-// Fills *batch for a call with bound->is_batch. Returns false if the engine does not take the network, and
-// appends why.
-SPYI_FN bool spyi_batch_of(const spyi_bound *bound, const spyi_limits *limits, spyi_batch *batch,
-                           spyi_text *why);
+// Fills bound->batch for a call that is nothing but a network. Returns false if the engine does not take the network.
+SPYI_FN bool spyi_find_batch(const spyi_limits *limits, spyi_bound *bound);
 // Writes a line for each network of `import mlp;`: how it is computed, and why not otherwise. `batch`: the
 // variant's key.batch. `single`: by a single thread.
 SPYI_FN void spyi_networks_text(const spyi_bound *bound, const spyi_limits *limits, int batch, bool single,

@@ -367,6 +367,8 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     uint8_t *sizes = (uint8_t *)spyi_calloc(
         values->count + 1, 1); // the number of trailing dimensions of each value on whose sizes types depend,
                                // over all overloads that fit
+    const char *not_given = NULL; // the parameter that the last overload was not given
+    spyi_note_missing(NULL, 0);
     memset(&winner, 0, sizeof winner);
     for (uint32_t i = 0; i < n; i++) {
         const spyi_signature *signature = &function->overloads.items[i];
@@ -389,9 +391,11 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
         bool good = spyi_bind_overload(&attempt, i);
         if (!good) {
             built_in += signature->built_in;
-            if (!signature->built_in)
+            if (!signature->built_in) {
+                not_given = attempt.missing;
                 spyi_text_add(&reasons, "\n    %s\n        %s", signature->display,
                               spyi_text_str(&attempt.reason));
+            }
             if (n == 1) status = attempt.status;
             generic_failed = generic_failed || signature->generic;
         }
@@ -469,6 +473,7 @@ static spy_status spyi_bind_best(spy_function *function, const spyi_values *valu
     } else {
         spyi_text_add(error, "the arguments %s:%s", n == 1 ? "do not fit" : "fit no overload",
                       spyi_text_str(&reasons));
+        if (not_given && n - built_in == 1) spyi_note_missing(not_given, strlen(not_given) + 1);
         if (built_in)
             spyi_text_add(error, "\n    nor %u overload%s of Slang's own '%s'", built_in,
                           built_in == 1 ? "" : "s", function->name);

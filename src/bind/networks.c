@@ -291,8 +291,9 @@ static void spyi_batch_gradients(const spyi_bound *b, const spyi_leaf *x, spyi_b
     batch->options |= OF_INPUTS | (spyi_is_half(&b->leaves[batch->inputs_gradient]) ? HALF_INPUTS : 0);
 }
 
-SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_batch *batch,
-                           spyi_text *why) {
+SPYI_FN bool spyi_find_batch(const spyi_limits *limits, spyi_bound *b) {
+    spyi_text why = { NULL, 0, 0 };
+    spyi_batch *batch = &b->batch;
     const spyi_node *network = NULL, *rows = NULL;
     spyi_mlp m;
     for (uint32_t i = 0; i < 2; i++) {
@@ -302,7 +303,9 @@ SPYI_FN bool spyi_batch_of(const spyi_bound *b, const spyi_limits *limits, spyi_
     if (!network || !rows || !spyi_read_mlp(network->type, &m)) return false;
     const spyi_leaf *x = &b->leaves[rows->leaf];
     bool half = x->element->kind == SPYI_TYPE_SCALAR && x->element->scalar == SPY_DTYPE_FLOAT16;
-    if (!spyi_batch_fits(&m, limits, half, b->mode != 0, batch, why)) return false;
+    bool fits = spyi_batch_fits(&m, limits, half, b->mode != 0, batch, &why);
+    spyi_text_free(&why);
+    if (!fits) return false;
     batch->network = (uint32_t)spyi_weights_of(b, network);
     batch->inputs = (uint32_t)rows->leaf;
     batch->outputs = (uint32_t)b->nodes[2].leaf;
@@ -373,13 +376,10 @@ static bool spyi_is_batch(spy_function *function, const spyi_bound *b) {
 
 SPYI_FN void spyi_find_networks(spy_function *function, spyi_bound *b) {
     const spyi_limits *limits = &function->object.device->base->limits;
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
     b->whole_warps = false;
     spyi_each_network(b, 0, b->param_count, spyi_note_network, function);
-    b->is_batch = b->whole_warps && spyi_is_batch(function, b) && spyi_batch_of(b, limits, &batch, &why);
+    b->is_batch = b->whole_warps && spyi_is_batch(function, b) && spyi_find_batch(limits, b);
     b->whole_warps = b->whole_warps && spyi_may_repeat(function, b);
-    spyi_text_free(&why);
 }
 
 typedef struct spyi_network_text {
@@ -395,10 +395,9 @@ static void spyi_explain_network(const spyi_bound *b, const spyi_node *node, con
     spyi_text why = { NULL, 0, 0 }, *out = to->out;
     spyi_text_add(out, "  network %s: ", node->name);
     if (to->batch == SPYI_BATCH_ENGINE) {
-        spyi_batch batch;
-        spyi_batch_of(b, to->limits, &batch, &why);
         spyi_text_add(out, "the whole call, by the batch engine (%s), products of halves, sums in float%s",
-                      batch.wgmma ? "wgmma" : "mma.sync", b->mode ? ", in the same order in each run" : "");
+                      b->batch.wgmma ? "wgmma" : "mma.sync",
+                      b->mode ? ", in the same order in each run" : "");
     } else if (!spyi_mlp_fits(m, &to->limits->profile, &why)) {
         spyi_text_add(out, "plain loops: %s", spyi_text_str(&why));
     } else if (to->single) {

@@ -82,12 +82,9 @@ SPYI_FN spy_status spyi_launch_groups(const spyi_bound *b, const spyi_values *va
                                       spyi_text *error) {
     if (launch->key.team) return spyi_launch_sums(limits, launch, error);
     if (launch->key.batch == SPYI_BATCH_ENGINE) {
-        spyi_text why = { NULL, 0, 0 };
-        spyi_batch batch;
-        spyi_batch_of(b, limits, &batch, &why);
-        spyi_text_free(&why);
+        const spyi_batch *batch = &b->batch;
         launch->groups[0] =
-            launch->key.finishes ? (batch.sums + 31) / 32 : spyi_batch_groups(&batch, limits, launch->count);
+            launch->key.finishes ? (batch->sums + 31) / 32 : spyi_batch_groups(batch, limits, launch->count);
         launch->groups[1] = launch->groups[2] = 1;
         launch->key.folded = 0;
         return SPY_OK;

@@ -117,37 +117,30 @@ static bool spyi_is_dense(const spy_tensor *t) {
     return (t->storage->chunk.address + t->storage->offset + t->offset_bytes) % 16 == 0;
 }
 
-static bool spyi_allows_batch(const spyi_bound *b, const spyi_values *values, const spyi_limits *limits,
-                              const spyi_launch *launch) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
+static bool spyi_allows_batch(const spyi_bound *b, const spyi_values *values, const spyi_launch *launch) {
+    const spyi_batch *batch = &b->batch;
     const spyi_pass *pass = &launch->passes[0];
-    bool allows = spyi_batch_of(b, limits, &batch, &why);
-    if (allows && b->mode) allows = launch->pass_count == 1 && !pass->shared && !pass->together;
-    uint32_t leaves[3] = { batch.inputs, batch.outputs, (uint32_t)batch.inputs_gradient };
-    for (int i = 0; i < (batch.inputs_gradient < 0 ? 2 : 3) && allows; i++) {
+    bool allows = !b->mode || (launch->pass_count == 1 && !pass->shared && !pass->together);
+    uint32_t leaves[3] = { batch->inputs, batch->outputs, (uint32_t)batch->inputs_gradient };
+    for (int i = 0; i < (batch->inputs_gradient < 0 ? 2 : 3) && allows; i++) {
         const spyi_leaf *leaf = &b->leaves[leaves[i]];
-        if (i == 1 && batch.one_gradient) continue;
+        if (i == 1 && batch->one_gradient) continue;
         const spyi_value *v = &values->items[leaf->value];
         allows = leaf->traits & SPYI_TRAIT_TENSOR ? spyi_is_dense(v->tensor)
                                                   : (leaf->traits & SPYI_TRAIT_CALL_SHAPED) != 0;
     }
-    spyi_text_free(&why);
     return allows;
 }
 
 // Decides that the batch engine runs the call. A backward call has a second dispatch, as if teams had left sums.
 static void spyi_launch_batch(const spyi_bound *b, const spyi_limits *limits, spyi_launch *launch) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
+    const spyi_batch *batch = &b->batch;
     launch->key.batch = SPYI_BATCH_ENGINE;
-    if (b->mode && spyi_batch_of(b, limits, &batch, &why)) {
-        launch->team_parts = spyi_batch_groups(&batch, limits, launch->count);
-        launch->leaves_sums = true;
-        launch->sums_bytes = (uint64_t)launch->team_parts * batch.sums_bytes;
-        launch->leaves[batch.network].sums_offset = 0;
-    }
-    spyi_text_free(&why);
+    if (!b->mode) return;
+    launch->team_parts = spyi_batch_groups(batch, limits, launch->count);
+    launch->leaves_sums = true;
+    launch->sums_bytes = (uint64_t)launch->team_parts * batch->sums_bytes;
+    launch->leaves[batch->network].sums_offset = 0;
 }
 
 static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *values, bool plain,
@@ -241,8 +234,7 @@ static spy_status spyi_launch_shape_as(spyi_plan *plan, const spyi_values *value
     spyi_rooms rooms;
     const spyi_variant_key *key = &launch->key;
     bool in_turn = limits->info.multiprocessor_count && !plain;
-    if (in_turn && b->is_batch && spyi_allows_batch(b, values, limits, launch))
-        spyi_launch_batch(b, limits, launch);
+    if (in_turn && b->is_batch && spyi_allows_batch(b, values, launch)) spyi_launch_batch(b, limits, launch);
     else if (in_turn && key->rank && !key->team && !key->grouped && spyi_rooms_of(b, limits, &rooms))
         launch->key.batch = SPYI_BATCH_ROOMS;
     launch->key.index64 = plain;

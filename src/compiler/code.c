@@ -226,18 +226,6 @@ static bool spyi_code_compile(spyi_unit *unit, spyi_sl_live *live, const char *m
     return good;
 }
 
-// Appends the source behind imports of all modules that the unit has loaded: an import of the unit alone does
-// not make the types of its imports visible.
-static void spyi_code_import_all(const spyi_unit *unit, spyi_sl_live *live, const char *source,
-                                 spyi_text *out) {
-    for (size_t i = 0; i < unit->module_count; i++) {
-        spyi_sl_module *m = live->session->v->getLoadedModule(live->session, (spyi_sl_int)i);
-        const char *name = m ? m->v->getName(m) : NULL;
-        if (name && strcmp(name, unit->name) != 0) spyi_text_add(out, "import \"%s\";\n", name);
-    }
-    spyi_text_add(out, "%s", source);
-}
-
 spy_status spyi_unit_compile(spyi_unit *unit, const char *kernel_name, const char *source, const char *entry,
                              spyi_conformances conformances, spyi_code *code, spyi_text *error) {
     return spyi_unit_compile_own(unit, kernel_name, source, entry, NULL, conformances, code, error);
@@ -271,7 +259,8 @@ static void spyi_code_run(spyi_unit *unit, spyi_sl_live *live, void *context) {
     live = spyi_sl_live_of(unit, SPYI_SL_KERNEL_KIB);
     if (!live) return;
     spyi_text name = { NULL, 0, 0 }, all = { NULL, 0, 0 }, ignored = { NULL, 0, 0 };
-    spyi_code_import_all(unit, live, t->source, &all);
+    spyi_unit_import_all(unit, &all);
+    spyi_text_add(&all, "%s", t->source);
     spyi_text_add(&name, "%s_imports", t->name);
     t->good = spyi_code_try(unit, live, t, spyi_text_str(&name), spyi_text_str(&all), &ignored);
     if (t->good) spyi_text_clear(&t->messages); // otherwise the messages of the first attempt are shown

@@ -49,14 +49,14 @@ SPYI_FN void spyi_sl_parameter_node(spyi_sl_builder *b, spyi_sl_variable *v, con
     const char *name = lib->spReflectionVariable_GetName(v);
     bool anonymous = name && strncmp(name, "SLANG_anonymous_", strlen("SLANG_anonymous_")) == 0;
     spy_decl node = spyi_sl_node(b, SPY_DECL_KIND_PARAMETER, anonymous ? "" : name);
-    bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL,
-         is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
+    spyi_sl_direction direction = spyi_sl_direction_of(lib, v);
     spyi_text own = { NULL, 0, 0 };
     if (*node.name) spyi_text_add(&own, "%s::%s", path, node.name);
     node.path = spyi_sl_keep_text(b->to, &own);
     spyi_sl_variable_node(b, v, &node);
-    if (is_out || is_inout) node.flags |= SPY_DECL_FLAG_OUT;
-    if (!is_out || is_inout) node.flags |= SPY_DECL_FLAG_IN;
+    if (direction.out) node.flags |= SPY_DECL_FLAG_OUT;
+    if (direction.in) node.flags |= SPY_DECL_FLAG_IN;
+    if (direction.in_written) node.flags |= SPY_DECL_FLAG_IN_WRITTEN;
     node.text = spyi_sl_variable_text(b, &node);
     spyi_sl_push(b, out, &node);
 }

@@ -334,6 +334,36 @@ SPYI_FN bool spyi_sl_know_type(spyi_declarations *to, const spyi_type *type) {
     return true;
 }
 
+// Sums up the fields of a tensor of the library, whose pointer libslang is not asked about. Other structs have
+// no pointers and numbers alone, or lie in memory.
+static spyi_sl_uniform spyi_sl_uniform_of_fields(spyi_sl_builder *b, const spyi_type *type) {
+    spyi_sl_uniform u = { 0, 1, 0 }, none = { 0, 0, 0 };
+    for (uint32_t i = 0; i < type->field_count; ++i) {
+        const spyi_field *f = &type->fields[i];
+        if (!spyi_type_lies_in_structs(f->type)) return none;
+        u.size = f->device_offset + f->type->device_size;
+        if (f->type->device_align > u.align) u.align = f->type->device_align;
+    }
+    u.stride = spyi_align(u.size, u.align);
+    if (spyi_types_rules(b->unit->compiler->types)->pads_structs) u.size = u.stride;
+    return u;
+}
+
+// Sets the sizes on the device of a type that cannot lie in memory, but among shader parameters.
+static void spyi_sl_opaque_sizes(spyi_sl_builder *b, const spyi_type *type, spyi_sl_type *slang,
+                                 spy_type_info *info) {
+    bool sized = info->kind == SPY_TYPE_KIND_STRUCT || info->kind == SPY_TYPE_KIND_ARRAY ||
+                 info->kind == SPY_TYPE_KIND_RESOURCE || info->kind == SPY_TYPE_KIND_SAMPLER ||
+                 info->kind == SPY_TYPE_KIND_CONSTANT_BUFFER || info->kind == SPY_TYPE_KIND_PARAMETER_BLOCK;
+    if (type->device_size || !slang || !sized || b->open || spyi_type_is_pair(type)) return;
+    spyi_sl_uniform u = spyi_sl_uniform_of(b->unit, b->live, slang);
+    if (!u.size && info->kind == SPY_TYPE_KIND_STRUCT) u = spyi_sl_uniform_of_fields(b, type);
+    if (!u.size) return;
+    info->device_size_bytes = u.size;
+    info->device_align_bytes = u.align;
+    info->device_stride_bytes = u.stride;
+}
+
 const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type, spyi_sl_type *slang) {
     static const spy_type_info none = {
         SPY_TYPE_KIND_OTHER, "", SPY_DTYPE_DEFAULT, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0
@@ -349,6 +379,7 @@ const spy_type_info *spyi_sl_type_info(spyi_sl_builder *b, const spyi_type *type
     info->kind = spyi_sl_type_kind(type, slang ? b->lib->spReflectionType_GetKind(slang) : 0);
     info->name = spyi_sl_info_name(b, type);
     spyi_sl_info_sizes(type, info);
+    spyi_sl_opaque_sizes(b, type, slang, info);
     info->element = spyi_sl_element_info(b, info->kind, type, slang);
     if (info->kind != SPY_TYPE_KIND_STRUCT || !slang || b->depth > SPYI_SL_DEEPEST_FIELD) return info;
     if (!spyi_sl_grow((void **)&b->pending, &b->pending_capacity, b->pending_count, sizeof *b->pending)) {
@@ -382,7 +413,7 @@ void spyi_sl_list_fields(spyi_sl_builder *b) {
             fields[k] =
                 spyi_sl_node(b, SPY_DECL_KIND_FIELD, v ? b->lib->spReflectionVariable_GetName(v) : "");
             if (v) spyi_sl_variable_node(b, v, &fields[k]);
-            if (p.type->kind == SPYI_TYPE_STRUCT && k < p.type->field_count) {
+            if (k < p.type->field_count) {
                 fields[k].offset_bytes = p.type->fields[k].host_offset;
                 fields[k].device_offset_bytes = p.type->fields[k].device_offset;
             }

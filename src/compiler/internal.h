@@ -28,6 +28,12 @@ SPYI_FN spyi_sl_type *spyi_sl_type_of(spyi_unit *unit, spyi_sl_live *live,
 // Returns the spyi_type of a Slang type. With `open` the type may depend on generic parameters, which have no
 // layout.
 SPYI_FN const spyi_type *spyi_sl_to_type(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang, bool open);
+// The bytes of a type among a device's uniform data; all are 0 where libslang must not be asked, or has no
+// numbers.
+typedef struct spyi_sl_uniform {
+    size_t size, align, stride;
+} spyi_sl_uniform;
+SPYI_FN spyi_sl_uniform spyi_sl_uniform_of(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang);
 // Returns whether the type is a structured, byte-address or typed buffer.
 SPYI_FN bool spyi_sl_is_buffer(const spyi_sl_library *lib, spyi_sl_type *slang);
 SPYI_FN bool spyi_sl_is_unsized(spyi_unit *unit, spyi_sl_type *slang); // returns whether the type is T[]
@@ -48,6 +54,11 @@ SPYI_FN bool spyi_sl_needs_instance(spyi_unit *unit, spyi_sl_live *live, spyi_sl
 SPYI_FN bool spyi_sl_is_declared(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function);
 SPYI_FN uint32_t spyi_sl_overload_count(spyi_unit *unit, spyi_sl_function *function);
 SPYI_FN spyi_sl_function *spyi_sl_overload(spyi_unit *unit, spyi_sl_function *function, uint32_t index);
+// The direction of a parameter: whether values go in and come out, and whether `in` is written before it.
+typedef struct spyi_sl_direction {
+    bool in, out, in_written;
+} spyi_sl_direction;
+SPYI_FN spyi_sl_direction spyi_sl_direction_of(const spyi_sl_library *lib, spyi_sl_variable *variable);
 SPYI_FN void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function,
                                   const char *name, spyi_sl_type *constructed, bool specialised,
                                   spyi_signature *out);
@@ -95,9 +106,15 @@ SPYI_FN void spyi_ir_networks(const char *text, spyi_text *names);
 // Fills the offsets of the parameters of a linked program's entry point, and the size of their block.
 SPYI_FN void spyi_sl_entry_places(spyi_unit *unit, spyi_sl_component *linked, spyi_entry *out);
 
+// >>unit.c
+// Appends imports of all modules that the unit has loaded: an import of the unit alone does not make the types of
+// its imports visible.
+SPYI_FN void spyi_unit_import_all(const spyi_unit *unit, spyi_text *out);
+
 // >>resolve.c
 // Returns whether the text compiles; if not, `out` gets Slang's messages. `what` becomes a part of the
-// module's name. Cost: 3 ms.
+// module's name. A text that names what the unit only imports is compiled once more, with the unit's imports.
+// Cost: 3 ms.
 SPYI_FN bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out);
 
 // >>nested.c

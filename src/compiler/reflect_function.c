@@ -73,6 +73,16 @@ static void spyi_sl_add_param(spyi_signature *out, const spyi_param *p, spyi_tex
     out->params[out->param_count++] = *p;
 }
 
+spyi_sl_direction spyi_sl_direction_of(const spyi_sl_library *lib, spyi_sl_variable *variable) {
+    spyi_sl_direction d;
+    bool out = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_OUT) != NULL,
+         inout = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_INOUT) != NULL;
+    d.in_written = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_IN) != NULL;
+    d.out = out || inout;
+    d.in = !out || inout || d.in_written; // `in out` is `inout`
+    return d;
+}
+
 void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function *function, const char *name,
                           spyi_sl_type *constructed, bool specialised, spyi_signature *out) {
     const spyi_sl_library *lib = unit->compiler->library;
@@ -122,10 +132,9 @@ void spyi_sl_to_signature(spyi_unit *unit, spyi_sl_live *live, spyi_sl_function 
         // Slang lists an empty parameter pack as one parameter whose type has no name. It takes no argument.
         if (p.type->kind == SPYI_TYPE_OTHER && strcmp(p.type->name, "?") == 0 && specialised) continue;
         p.name = spyi_strdup(param_name ? param_name : "");
-        bool is_out = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_OUT) != NULL;
-        bool is_inout = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_INOUT) != NULL;
-        p.out = is_out || is_inout;
-        p.in = !is_out || is_inout;
+        spyi_sl_direction direction = spyi_sl_direction_of(lib, v);
+        p.out = direction.out;
+        p.in = direction.in;
         p.no_diff = lib->spReflectionVariable_FindModifier(v, SPYI_SL_MODIFIER_NO_DIFF) != NULL;
         p.has_default = lib->spReflectionVariable_HasDefaultValue(v);
         spyi_sl_add_param(out, &p, &text);

@@ -123,6 +123,38 @@ static bool spyi_sl_is_unsafe(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type 
     return spyi_sl_is_unsafe(unit, live, lib->spReflectionType_GetElementType(slang));
 }
 
+// Returns whether a field of the struct is unsafe.
+static bool spyi_sl_has_unsafe_field(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) {
+        spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
+        if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v))) return true;
+    }
+    return false;
+}
+
+spyi_sl_uniform spyi_sl_uniform_of(spyi_unit *unit, spyi_sl_live *live, spyi_sl_type *slang) {
+    const spyi_sl_library *lib = unit->compiler->library;
+    const size_t most = SIZE_MAX / 4; // greater numbers are Slang's "unbounded" and "unknown"
+    bool is_struct = lib->spReflectionType_GetKind(slang) == SPYI_SL_KIND_STRUCT;
+    spyi_sl_blob *diagnostics = NULL;
+    spyi_sl_uniform u = { 0, 0, 0 };
+    if (spyi_sl_is_unsafe(unit, live, slang)) return u;
+    if (is_struct && spyi_sl_has_unsafe_field(unit, live, slang)) return u;
+    spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
+    spyi_sl_blob_free(&diagnostics);
+    if (!layout) return u;
+    size_t size = lib->spReflectionTypeLayout_GetSize(layout, SPYI_SL_CATEGORY_UNIFORM),
+           stride = lib->spReflectionTypeLayout_GetStride(layout, SPYI_SL_CATEGORY_UNIFORM);
+    int32_t align = lib->spReflectionTypeLayout_getAlignment(layout, SPYI_SL_CATEGORY_UNIFORM);
+    if (size < most && stride < most && align > 0) {
+        u.size = size;
+        u.stride = stride;
+        u.align = (size_t)align;
+    }
+    return u;
+}
+
 // Returns whether the struct is a Tensor, RWTensor, WeightTensor ... of the library's own modules, or one of
 // Slang's views of tensors. Such a struct holds a pointer, but a call gives a tensor for it.
 static bool spyi_sl_is_tensor(const char *name, const spyi_field *fields, unsigned count) {
@@ -195,11 +227,7 @@ static const spyi_type *spyi_sl_to_struct(spyi_unit *unit, spyi_sl_live *live, s
     if (spyi_type_is_pair(type)) return type; // Slang's layout of a pair has no fields and no bytes
     type = NULL;
     // This is checked before libslang lays the struct out.
-    for (unsigned i = 0; i < lib->spReflectionType_GetFieldCount(slang); ++i) {
-        spyi_sl_variable *v = lib->spReflectionType_GetFieldByIndex(slang, i);
-        if (!v || spyi_sl_is_unsafe(unit, live, lib->spReflectionVariable_GetType(v)))
-            return spyi_sl_to_opaque(unit, live, slang, name);
-    }
+    if (spyi_sl_has_unsafe_field(unit, live, slang)) return spyi_sl_to_opaque(unit, live, slang, name);
     spyi_sl_type_layout *layout = live->session->v->getTypeLayout(live->session, slang, 0, 0, &diagnostics);
     spyi_sl_blob_free(&diagnostics);
     if (!layout) return spyi_type_other(types, name);

@@ -183,7 +183,7 @@ static void spyi_sl_query_fields(spyi_stream *r, void *answer) {
     spyi_stream_bytes(r, q->out);
 }
 
-bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out) {
+static bool spyi_sl_ask_query(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out) {
     spyi_text name = { NULL, 0, 0 }, path = { NULL, 0, 0 };
     uint64_t id = spyi_hash(source->data, source->size, 0);
     spyi_text_add(&name, "spyi_%s_%016llx", what, (unsigned long long)id);
@@ -211,6 +211,22 @@ bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *sour
     spyi_text_free(&name);
     spyi_text_free(&path);
     return q.compiles;
+}
+
+bool spyi_sl_ask_source(spyi_unit *unit, const char *what, const spyi_text *source, spyi_text *out) {
+    spyi_text messages = { NULL, 0, 0 };
+    bool compiles = spyi_sl_ask_query(unit, what, source, &messages);
+    if (!compiles && unit->module_count > 1 && strstr(spyi_text_str(&messages), "(E30015)")) {
+        spyi_text all = { NULL, 0, 0 };
+        spyi_unit_import_all(unit, &all);
+        spyi_text_add_n(&all, source->data, source->size);
+        spyi_text_clear(&messages);
+        compiles = spyi_sl_ask_query(unit, what, &all, &messages);
+        spyi_text_free(&all);
+    }
+    if (messages.size) spyi_text_add_n(out, messages.data, messages.size);
+    spyi_text_free(&messages);
+    return compiles;
 }
 
 // Compiles `text` behind an import of the unit and appends Slang's messages; nothing when it compiles.

@@ -134,6 +134,7 @@ enum {
     SPYI_SL_MODIFIER_EXTERN = 5,
     SPYI_SL_MODIFIER_DIFFERENTIABLE = 6,
     SPYI_SL_MODIFIER_MUTATING = 7,
+    SPYI_SL_MODIFIER_IN = 8,
     SPYI_SL_MODIFIER_OUT = 9,
     SPYI_SL_MODIFIER_INOUT = 10
 };
@@ -380,6 +381,7 @@ struct spyi_sl_module_table {
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetElementVarLayout, (spyi_sl_type_layout *))        \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_getContainerVarLayout, (spyi_sl_type_layout *))      \
     X(size_t, spReflectionTypeLayout_GetSize, (spyi_sl_type_layout *, unsigned category))                    \
+    X(size_t, spReflectionTypeLayout_GetStride, (spyi_sl_type_layout *, unsigned category))                  \
     X(int32_t, spReflectionTypeLayout_getAlignment, (spyi_sl_type_layout *, unsigned category))              \
     X(unsigned, spReflectionTypeLayout_GetFieldCount, (spyi_sl_type_layout *))                               \
     X(spyi_sl_variable_layout *, spReflectionTypeLayout_GetFieldByIndex, (spyi_sl_type_layout *, unsigned))  \

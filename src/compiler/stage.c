@@ -164,12 +164,11 @@ static void spyi_sl_look_at_stage(spyi_unit *unit, spyi_sl_live *live, void *con
             spyi_sl_variable *variable = p ? lib->spReflectionVariableLayout_GetVariable(p) : NULL;
             const char *name = variable ? lib->spReflectionVariable_GetName(variable) : NULL;
             if (!name || spyi_sl_is_given(lib, p)) continue;
-            bool inout = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_INOUT) != NULL;
-            bool output = lib->spReflectionVariable_FindModifier(variable, SPYI_SL_MODIFIER_OUT) != NULL;
+            spyi_sl_direction direction = spyi_sl_direction_of(lib, variable);
             out->entry.systems[i] = SPYI_SYSTEM_VARYING;
             in.param = to.param = i;
-            if (inout || !output) spyi_sl_walk_varying(&in, p, name, 0, "", 0);
-            if (inout || output) spyi_sl_walk_varying(&to, p, name, 0, "", 0);
+            if (direction.in) spyi_sl_walk_varying(&in, p, name, 0, "", 0);
+            if (direction.out) spyi_sl_walk_varying(&to, p, name, 0, "", 0);
         }
         spyi_sl_variable_layout *result = lib->spReflectionEntryPoint_getResultVarLayout(of);
         to.param = UINT32_MAX;

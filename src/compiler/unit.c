@@ -321,6 +321,12 @@ const char *spyi_unit_name(const spyi_unit *unit) {
     return unit->name;
 }
 
+void spyi_unit_import_all(const spyi_unit *unit, spyi_text *out) {
+    for (size_t i = 0; unit->imports && i < unit->module_count; ++i)
+        if (unit->imports[i] && strcmp(unit->imports[i], unit->name) != 0)
+            spyi_text_add(out, "import \"%s\";\n", unit->imports[i]);
+}
+
 bool spyi_unit_imports(const spyi_unit *unit, const char *name) {
     for (size_t i = 0; unit->imports && i < unit->module_count; ++i)
         if (unit->imports[i] && strcmp(unit->imports[i], name) == 0) return true;

@@ -3,13 +3,9 @@
 #include "emit/internal.h"
 
 SPYI_FN void spyi_batch_size(spyi_emit_state *s) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
-    if (spyi_batch_of(s->bound, s->limits, &batch, &why)) {
-        s->out->group_size = s->key->finishes ? SPYI_BATCH_ADDERS : batch.threads;
-        s->out->shared_bytes = s->key->finishes ? SPYI_BATCH_ADDERS / 32 * 33 * 4 : batch.shared_bytes;
-    }
-    spyi_text_free(&why);
+    const spyi_batch *batch = &s->bound->batch;
+    s->out->group_size = s->key->finishes ? SPYI_BATCH_ADDERS : batch->threads;
+    s->out->shared_bytes = s->key->finishes ? SPYI_BATCH_ADDERS / 32 * 33 * 4 : batch->shared_bytes;
 }
 
 static const char *spyi_batch_name(const spyi_emit_state *s) {
@@ -19,11 +15,7 @@ static const char *spyi_batch_name(const spyi_emit_state *s) {
 }
 
 static void spyi_batch_fields(spyi_emit_state *s) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
-    if (s->bound->mode && spyi_batch_of(s->bound, s->limits, &batch, &why))
-        spyi_add_field(s, SPYI_PACK_SUMS, 0, batch.network, 8, 8, "float* _sums");
-    spyi_text_free(&why);
+    if (s->bound->mode) spyi_add_field(s, SPYI_PACK_SUMS, 0, s->bound->batch.network, 8, 8, "float* _sums");
     if (s->key->finishes) spyi_add_field(s, SPYI_PACK_TEAM, 2, 0, 4, 4, "uint _parts");
     else spyi_add_field(s, SPYI_PACK_COUNT, 0, 0, 4, 4, "uint _count");
 }
@@ -50,18 +42,15 @@ static void spyi_batch_backward(spyi_emit_state *s, const spyi_batch *batch) {
 }
 
 static void spyi_batch_body(spyi_emit_state *s) {
-    spyi_text why = { NULL, 0, 0 };
-    spyi_batch batch;
-    bool fits = spyi_batch_of(s->bound, s->limits, &batch, &why);
-    if (fits && s->bound->mode) spyi_batch_backward(s, &batch);
-    else if (fits)
+    const spyi_batch *batch = &s->bound->batch;
+    if (s->bound->mode) spyi_batch_backward(s, batch);
+    else
         spyi_text_add(&s->body,
                       "    // The groups of the batch engine take all tiles of rows in turn.\n"
                       "    spyi_mlp_forward<%u, %u>(spyi_block.%s._data, spyi_block.%s, spyi_block.%s, "
                       "spyi_block._count);\n",
-                      batch.shape, batch.options, s->names[batch.network], s->names[batch.inputs],
-                      s->names[batch.outputs]);
-    spyi_text_free(&why);
+                      batch->shape, batch->options, s->names[batch->network], s->names[batch->inputs],
+                      s->names[batch->outputs]);
 }
 
 SPYI_FN const spyi_prologue *spyi_batch_prologue(void) {

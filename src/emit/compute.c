@@ -49,11 +49,21 @@ SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RAN
     return true;
 }
 
+// Returns whether each warp of the kernel works through networks by itself, without sums that its group makes: a
+// forward call whose threads take part in matrix units. Its kernels need so many registers that small groups leave
+// fewer of them unused: 6 to 16 % less time on an H100 (docs/measurements.md).
+static bool spyi_warps_alone(const spyi_bound *bound) {
+    uint32_t group[SPY_MAX_RANK];
+    return bound->whole_warps && bound->mode == SPY_CALL_MODE_DEFAULT && !bound->combine &&
+           !spyi_call_group(bound, group);
+}
+
 SPYI_FN uint32_t spyi_group_size(const spyi_bound *bound, const spyi_profile *profile, uint32_t rank) {
     const uint32_t *threads = bound->options.threads;
     if (threads[0]) return threads[0] * threads[1] * threads[2];
     if (rank == 0) return 1;
-    return profile->max_group_size < 256 ? profile->max_group_size : 256;
+    uint32_t size = spyi_warps_alone(bound) ? 64 : 256;
+    return profile->max_group_size < size ? profile->max_group_size : size;
 }
 
 SPYI_FN uint32_t spyi_most_rows(const spyi_profile *profile) {

@@ -126,15 +126,15 @@ static spy_status spyi_place_leaves(spyi_input_binding *f) {
     return status;
 }
 
-// Names the parts of an input's data that no value covers. With `zero`, parts that may be all zeros need no
-// value.
+// Adds the names of the parts of an input's data that no value covers. With `zero`, parts that may be all zeros
+// need no value.
 static void spyi_missing_data(const char *path, const spyi_type *type, const uint8_t *given, bool zero,
                               spyi_text *out) {
     if (zero && spyi_may_be_zero(type)) return;
     size_t size = type->device_size ? type->device_size : 1;
     bool parts = type->kind == SPYI_TYPE_STRUCT || type->kind == SPYI_TYPE_ARRAY;
     if (!memchr(given, 1, size) && !(zero && parts)) {
-        spyi_text_add(out, "%s'%s'", out->size ? ", " : "", path);
+        spyi_text_add_n(out, path, strlen(path) + 1);
         return;
     }
     if (!parts || !memchr(given, 0, size)) return; // padding needs no value
@@ -158,21 +158,23 @@ static void spyi_missing_data(const char *path, const spyi_type *type, const uin
 }
 
 static spy_status spyi_check_given(spyi_input_binding *f) {
-    spyi_text missing = { NULL, 0, 0 };
+    spyi_text missing = { NULL, 0, 0 };                  // names that end with NUL each
     bool zero = f->plan->function->module->zero_missing; // the data is zero from the beginning
     for (uint32_t i = 0; i < f->inputs->count; i++) {
         const spyi_input *input = &f->inputs->items[i];
         if (input->parameter || !input->used || input->elements) continue;
         if (input->kind == SPYI_INPUT_BINDING && !f->bound[input->slot])
-            spyi_text_add(&missing, "%s'%s'", missing.size ? ", " : "", input->path);
+            spyi_text_add_n(&missing, input->path, strlen(input->path) + 1);
         if (input->kind == SPYI_INPUT_DATA && !spyi_is_parted(input->type))
             spyi_missing_data(input->path, input->type, f->given + f->start[input->slot] + input->offset,
                               zero, &missing);
     }
     if (!missing.size) return SPY_OK;
     spyi_text_add(f->error,
-                  "the kernel uses global shader parameters that are not given (options.globals): %s",
-                  missing.data);
+                  "the kernel uses global shader parameters that are not given (options.globals): ");
+    for (size_t at = 0; at < missing.size; at += strlen(missing.data + at) + 1)
+        spyi_text_add(f->error, "%s'%s'", at ? ", " : "", missing.data + at);
+    spyi_note_missing(missing.data, missing.size);
     spyi_text_free(&missing);
     return SPY_ERROR_NOT_FOUND;
 }

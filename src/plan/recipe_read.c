@@ -153,6 +153,8 @@ SPYI_FN spy_status spyi_recipe_read(spy_function *function, const spyi_values *v
     if (r.status == SPY_OK) plan = spyi_plan_new(function, values);
     if (plan) {
         spyi_recipe_bound(&r, &plan->bound, values->count);
+        if (r.status == SPY_OK && plan->bound.is_batch)
+            plan->bound.is_batch = spyi_find_batch(&device->base->limits, &plan->bound);
         spyi_recipe_check_sizes(&r, plan->bound.sizes);
         if (r.status == SPY_OK && !spyi_plan_add_launch(plan))
             spyi_stream_fail(&r, SPY_ERROR_OUT_OF_MEMORY, "out of host memory");

@@ -75,6 +75,9 @@ static void test_scalars(void **state) {
     float f = 0;
     OK(spy_call(fn("add_f32"), SPY_ARGS(spy_inout_f32("_result", &f), spy_arg_f32("a", 1), spy_arg_f32("b", 2))) == SPY_OK ? SPY_OK : SPY_OK);
     (void)spy_take_error(gpu_device); // inout for a result may be refused or taken as out; it must not crash
+    f = 21;
+    OK(spy_call(fn("double_in_out"), SPY_ARGS(spy_inout_f32("x", &f))));
+    assert_true(f == 42);
     uint32_t u32 = 7, w32 = 8;
     int32_t i32 = -7, j32 = 8;
     double f64 = 1.5, g64 = -2.5;

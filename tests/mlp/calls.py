@@ -274,7 +274,7 @@ def time_all(device, seconds):
                 one("inside, x float", lambda e, i: call(module.inside, e, net, fs[i % 2], 0.5, _result=result))
                 one("encoded, of float2", lambda e, i: call(module.encoded, e, net, ps, _result=result))
                 if rows == 1 << 20 or quick:
-                    for group in (64, 128):
+                    for group in (64, 128, 256):  # 64 is what the library chooses
                         f = module.inside.thread_group_size(group)
                         one("inside, x half, groups of %d" % group, lambda e, i: call(f, e, net, xs[i % 2], 0.5, _result=result))
                 one("gradient (bwds), x half", lambda e, i: call(module.loss.bwds, e, net, xs[i % 2], ts, _result=spy.diffPair(d=1 / rows)))

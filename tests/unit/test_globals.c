@@ -579,6 +579,38 @@ static void test_random_structs(void **state) {
     }
 }
 
+// What a call was not given comes as data beside the error: with the error that it is about, and with no other.
+static void missing_are(bench *t, spy_status status, const char *wanted, size_t size) {
+    assert_int_not_equal(status, SPY_OK);
+    assert_int_equal(spy_take_error(t->device).code, status);
+    assert_memory_equal(spy_missing_names(t->device), wanted, size);
+}
+
+static void test_missing(void **state) {
+    bench t;
+    (void)state;
+    open_with(&t, "uniform float gain; struct Pair { float a; float b; }; uniform Pair pair; StructuredBuffer<float> first;\n"
+                  "float f(float x, float y) { return x * gain + pair.a + pair.b + first[0]; }\n"
+                  "float two(float x) { return x; }\nfloat two(float x, float y, float z) { return x; }\n", NULL);
+    spy_tensor *x = floats(&t, 4), *other = floats(&t, 3);
+    spy_arg in = spy_arg_tensor("x", x), y = spy_arg_f32("y", 1), out = spy_arg_tensor("_result", x);
+    spy_args one = SPY_ARGS(spy_arg_f32("pair.b", 1));
+    assert_string_equal(spy_missing_names(NULL), "");
+    assert_string_equal(spy_missing_names(t.device), "");
+    missing_are(&t, call(&t, "f", SPY_ARGS(in, out), one), "y\0", 3);
+    missing_are(&t, call(&t, "f", SPY_ARGS(in, y, out), one), "gain\0pair.a\0first\0", 19);
+    missing_are(&t, call(&t, "two", SPY_ARGS(spy_arg_f32("x", 1), y, out), SPY_NO_ARGS), "", 1); // of two overloads
+    // An error that no one has taken keeps its own names; errors about something else have none.
+    assert_int_not_equal(call(&t, "f", SPY_ARGS(in, y, out), one), SPY_OK);
+    assert_int_not_equal(call(&t, "f", SPY_ARGS(in, out), one), SPY_OK);
+    assert_int_equal(spy_take_error(t.device).code, SPY_ERROR_NOT_FOUND);
+    assert_string_equal(spy_missing_names(t.device), "gain");
+    missing_are(&t, call(&t, "f", SPY_ARGS(in, y, spy_arg_f32("z", 1), out), one), "", 1);
+    missing_are(&t, call(&t, "f", SPY_ARGS(in, spy_arg_tensor("y", other), out), SPY_NO_ARGS), "", 1);
+    spyi_text_clear(&t.report); // those were meant
+    close_bench(&t);
+}
+
 // >>the null backend's rules for uniform buffers
 
 static void test_backend_rules(void **state) {
@@ -625,7 +657,7 @@ static void test_backend_rules(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_valid_code),    cmocka_unit_test(test_bindings),      cmocka_unit_test(test_slots), cmocka_unit_test(test_limits),        cmocka_unit_test(test_hazards),
-        cmocka_unit_test(test_random_structs), cmocka_unit_test(test_backend_rules),
+        cmocka_unit_test(test_random_structs), cmocka_unit_test(test_missing),       cmocka_unit_test(test_backend_rules),
     };
     return cmocka_run_group_tests(tests, hold_slang, let_slang_go);
 }

@@ -153,19 +153,20 @@ static void test_functions(void **state) {
                      "int f(int x) { return x; }\n"
                      "[Differentiable] float g(float x) { return x; }\n"
                      "void h() { }\n"
+                     "void both(in float a, in out float b) { b = a; }\n"
                      "float operator+(float3 a, int b) { return 0; }\n"
                      "T gen<T : IFloat, let N : int>(T x, float y[N]) { return x; }\n"
                      "namespace ns { namespace deep { float f(float x) { return x; } } }\n"
                      "namespace ns { float again() { return 1; } }\n");
     const spy_decl *root = spy_reflect_module(t.module), *f = find(&t, "f");
-    assert_int_equal(count_kind(root, SPY_DECL_KIND_FUNCTION), 6);
+    assert_int_equal(count_kind(root, SPY_DECL_KIND_FUNCTION), 7);
     assert_int_equal(f->kind, SPY_DECL_KIND_FUNCTION);
     assert_string_equal(f->text, "float f(float a, no_diff float b, out float c, inout float3 d, int k = -3, float q = 2.5, float z = ...)");
     assert_string_equal(f->type->name, "float");
     assert_int_equal(f->child_count, 7);
     const spy_decl *p = f->children;
     HAS(&p[0], SPY_DECL_FLAG_IN);
-    LACKS(&p[0], SPY_DECL_FLAG_OUT | SPY_DECL_FLAG_NO_DIFF | SPY_DECL_FLAG_HAS_DEFAULT);
+    LACKS(&p[0], SPY_DECL_FLAG_IN_WRITTEN | SPY_DECL_FLAG_OUT | SPY_DECL_FLAG_NO_DIFF | SPY_DECL_FLAG_HAS_DEFAULT);
     HAS(&p[1], SPY_DECL_FLAG_NO_DIFF);
     HAS(&p[2], SPY_DECL_FLAG_OUT);
     LACKS(&p[2], SPY_DECL_FLAG_IN);
@@ -178,6 +179,10 @@ static void test_functions(void **state) {
     assert_true(p[5].value.float_value == 2.5);
     HAS(&p[6], SPY_DECL_FLAG_HAS_DEFAULT);
     assert_int_equal(p[6].value.kind, SPY_CONSTANT_KIND_NONE);
+    const spy_decl *both = find(&t, "both");
+    HAS(&both->children[0], SPY_DECL_FLAG_IN | SPY_DECL_FLAG_IN_WRITTEN);
+    HAS(&both->children[1], SPY_DECL_FLAG_IN | SPY_DECL_FLAG_IN_WRITTEN | SPY_DECL_FLAG_OUT);
+    assert_string_equal(both->children[1].text, "inout float b");
     const spy_decl *second = spy_next_overload(f);
     assert_non_null(second);
     assert_string_equal(second->text, "int f(int x)");
@@ -199,7 +204,7 @@ static void test_functions(void **state) {
     assert_ptr_equal(find(&t, "ns::again")->parent, find(&t, "ns"));
     assert_int_equal(find(&t, "ns::deep")->kind, SPY_DECL_KIND_NAMESPACE);
     assert_int_equal(find(&t, "f")->line, 1);
-    assert_int_equal(find(&t, "ns::again")->line, 8);
+    assert_int_equal(find(&t, "ns::again")->line, 9);
     close_device(&t);
 }
 
@@ -448,7 +453,7 @@ static void test_types_by_name(void **state) {
         { "Grid<float>.Row", "Grid<float, 3>.Row", SPY_TYPE_KIND_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 4, 4,
           NULL },
         { "IShape", "IShape", SPY_TYPE_KIND_INTERFACE, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
-        { "Res", "Res", SPY_TYPE_KIND_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
+        { "Res", "Res", SPY_TYPE_KIND_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 4, NULL },
         { "Empty", "Empty", SPY_TYPE_KIND_STRUCT, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
         { "SamplerState", "SamplerState", SPY_TYPE_KIND_SAMPLER, SPY_DTYPE_DEFAULT, 1, 1, 0, 0, 0, NULL },
         { "Texture2D<float4>", "Texture2D<vector<float,4>>", SPY_TYPE_KIND_RESOURCE, SPY_DTYPE_DEFAULT, 1, 1,

@@ -561,10 +561,23 @@ typedef struct spyp_threads {
     spy_uint3 count;
     spy_tensor *groups; // the numbers of groups in GPU memory, or NULL
     bool small;         // groups of 32 threads, unless the chain sets another size
+    PyObject *missing;  // a list of the names of what the dispatch needs and was not given; NULL if it was given everything
 } spyp_threads;
 
+// Returns the names of what the call of the error that was raised last was not given, as a list, or NULL.
+static PyObject *spyp_missing_names(const spyp_device *d) {
+    const char *name = spy_missing_names(d->device);
+    PyObject *list = *name ? PyList_New(0) : NULL;
+    for (; list && *name; name += strlen(name) + 1) {
+        PyObject *text = PyUnicode_FromString(name);
+        if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    return list;
+}
+
 static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {
-    const spyp_threads *threads = (const spyp_threads *)data;
+    spyp_threads *threads = (spyp_threads *)data;
     if (threads->small && !in->has_options) memset(&in->options, 0, sizeof in->options);
     if (threads->small && !in->options.thread_group_size[0]) {
         in->has_options = true;
@@ -575,7 +588,11 @@ static PyObject *spyp_verb_dispatch(spyp_invocation *in, void *data) {
     spyp_function *f = in->call.function;
     spy_status status = threads->groups ? spy_dispatch_indirect(f->function, threads->groups, 0, in->args, options)
                                         : spy_dispatch(f->function, threads->count, in->args, options);
-    if (status != SPY_OK) return spyp_raise_call(f->module->device);
+    if (status != SPY_OK) {
+        spyp_raise_call(f->module->device);
+        spyp_replace(&threads->missing, spyp_missing_names(f->module->device));
+        return NULL;
+    }
     if (in->append_to && spyp_encoder_recorded(in->append_to, f) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -655,15 +672,15 @@ static Py_ssize_t spyp_count_options(PyObject *args) {
     return encoder && (encoder == Py_None || PyObject_TypeCheck(encoder, spyp.encoder)) ? 2 : 1;
 }
 
-// After a dispatch that failed because a parameter or global was not given: adds zero or an empty resource for it to `kwargs` or to
-// *function, clears the exception and returns true. Otherwise returns false, and the exception stays. (slangpy/programs.py)
-static bool spyp_add_missing(PyObject **function, PyObject *kwargs) {
-    if (!PyErr_ExceptionMatches(PyExc_ValueError)) return false;
+// After a dispatch that failed because a parameter or global was not given, one of the list `missing`: adds zero or an empty resource for
+// it to `kwargs` or to *function, clears the exception and returns true. Otherwise returns false, and the exception stays.
+// (slangpy/programs.py)
+static bool spyp_add_missing(PyObject **function, PyObject *missing, PyObject *kwargs) {
+    if (!missing || PyList_Size(missing) == 0) return false;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
     PyObject *programs = PyImport_ImportModule("slangpy.programs");
-    PyObject *again = programs ? PyObject_CallMethod(programs, "_add_missing", "OOO", *function, value, kwargs) : NULL;
+    PyObject *again = programs ? PyObject_CallMethod(programs, "_add_missing", "OOO", *function, missing, kwargs) : NULL;
     PyErr_Clear();
     Py_XDECREF(programs);
     if (!again || again == Py_None) {
@@ -696,6 +713,7 @@ static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kw
     PyObject *rest = kwargs ? PyDict_Copy(kwargs) : PyDict_New(), *count = NULL, *vars = NULL, *encoder = NULL, *function = NULL, *result = NULL;
     Py_ssize_t given = spyp_count_options(args), first = PyTuple_Size(args) > 0;
     spyp_threads threads;
+    threads.missing = NULL;
     if (!rest) return NULL;
     count = Py_XNewRef(first ? PyTuple_GetItem(args, 0) : PyDict_GetItemString(rest, what));
     vars = Py_XNewRef(given > 0 ? PyTuple_GetItem(args, 1) : PyDict_GetItemString(rest, "vars"));
@@ -721,9 +739,11 @@ static PyObject *spyp_dispatch_with(PyObject *self, PyObject *args, PyObject *kw
         }
         if (function && encoder && encoder != Py_None && PyDict_SetItem(rest, spyp.s_append_to, encoder) < 0) Py_CLEAR(function);
         do {
+            Py_CLEAR(threads.missing);
             if (function) result = spyp_with_arguments(function, args, first + given, rest, false, verb, spyp_verb_dispatch, &threads);
-        } while (function && !result && spyp_add_missing(&function, rest));
+        } while (function && !result && spyp_add_missing(&function, threads.missing, rest));
     }
+    Py_XDECREF(threads.missing);
     Py_XDECREF(count);
     Py_XDECREF(function);
     Py_XDECREF(vars);

@@ -620,7 +620,7 @@ static PyObject *spyp_place_reinterpret(PyObject *self, PyObject *layout) {
                             (PyObject *)Py_TYPE(layout));
     }
     size_t end = (size_t)c->count * c->info->device_stride_bytes, size = info->device_size_bytes;
-    if (!p->info || !size || p->offset > end || size > end - p->offset)
+    if (!p->info || !info->size_bytes || p->offset > end || size > end - p->offset)
         return PyErr_Format(spyp.value_error,
                             "reinterpret: %s with its %zu bytes is not within the cursor's elements",
                             info->name, size);

@@ -27,9 +27,9 @@ static const struct {
     { 5, SPY_DECL_FLAG_EXTERN, 0 },
     { 6, SPY_DECL_FLAG_DIFFERENTIABLE, 0 },
     { 7, SPY_DECL_FLAG_MUTATING, 0 },
-    { 8, SPY_DECL_FLAG_IN, SPY_DECL_FLAG_OUT },
-    { 9, SPY_DECL_FLAG_OUT, SPY_DECL_FLAG_IN },
-    { 10, SPY_DECL_FLAG_IN | SPY_DECL_FLAG_OUT, 0 },
+    { 8, SPY_DECL_FLAG_IN_WRITTEN, 0 },
+    { 9, SPY_DECL_FLAG_OUT, 0 },
+    { 10, SPY_DECL_FLAG_IN | SPY_DECL_FLAG_OUT, SPY_DECL_FLAG_IN_WRITTEN },
 };
 
 static bool spyp_modifier_set(const spy_decl *decl, size_t i) {
@@ -53,7 +53,6 @@ static PyObject *spyp_has_modifier(PyObject *self, PyObject *modifier) {
     if (spyp_reflection_open(r, "has_modifier") < 0) return NULL;
     if (id < 0)
         return PyErr_Format(PyExc_TypeError, "has_modifier: argument 'modifier': expected a ModifierID, got %R", (PyObject *)Py_TYPE(modifier));
-    if (id == 9) return PyBool_FromLong((r->decl->flags & SPY_DECL_FLAG_OUT) != 0); // an inout parameter is out, too
     for (size_t i = 0; i < sizeof spyp_modifiers / sizeof *spyp_modifiers; i++)
         if (spyp_modifiers[i].id == id) return PyBool_FromLong(spyp_modifier_set(r->decl, i));
     Py_RETURN_FALSE;

@@ -396,15 +396,16 @@ static const spyp_property spyp_type_layout_properties[] = {
     SPYP_GET("name", spyp_type_name, "The type's name."),
     SPYP_GET("type", spyp_layout_type, "The TypeReflection."),
     SPYP_OF_TYPE("size", SPYP_TYPE_SIZE, device_size_bytes,
-                 "The bytes on the device, as in a tensor; 0 for resources and for generic types with open parameters."),
+                 "The bytes on the device, as in a tensor, or among shader parameters: there a resource is a handle on CUDA and "
+                 "has no bytes on Vulkan. 0 for generic types with open parameters."),
     SPYP_OF_TYPE("alignment", SPYP_TYPE_SIZE, device_align_bytes, "Alignment in bytes on the device."),
     SPYP_OF_TYPE("stride", SPYP_TYPE_SIZE, device_stride_bytes,
                  "The bytes from one element of an array to the next on the device."),
     SPYP_OF_TYPE("host_size", SPYP_TYPE_SIZE, size_bytes, "The bytes in C's layout, the layout of host data."),
     SPYP_OF_TYPE("host_alignment", SPYP_TYPE_SIZE, align_bytes, "Alignment in bytes in C's layout."),
     SPYP_GET("fields", spyp_layout_fields, "A struct's fields, as VariableLayoutReflections."),
-    SPYP_GET("element_type_layout", spyp_layout_element, "The layout of the elements of an array, vector, matrix or buffer; None for "
-        "other types."),
+    SPYP_GET("element_type_layout", spyp_layout_element, "The layout of the elements of an array, vector or buffer, or the scalar's "
+        "of a matrix; None for other types."),
     { NULL, NULL, SPYP_COMPUTED, 0, NULL },
 };
 const spyp_reflection_class spyp_type_layout_class = {
