@@ -66,7 +66,8 @@ def loadModule(fileName: str | os.PathLike[str], skipSlang: bool | None = None, 
         return known
     folders = [os.path.dirname(path), *map(os.fspath, includePaths)]
     source = SourceFile(path, macros, folders)
-    options, text = {"defines": macros, "include_paths": folders}, text_with_hidden_kernels(path)
+    options: _slangpy._ModuleOptions = {"defines": macros, "include_paths": folders}
+    text = text_with_hidden_kernels(path)
     if text is None:
         module = _slangpy.Module.load_from_file(device, path, options)
     else:

@@ -28,7 +28,9 @@ import slangpy as spy  # noqa: E402
 # With SLANGPY_DEVICE_TYPE_OVERRIDE=cuda all tests run on a CUDA device, except these: tests of Vulkan devices, tests with invalid handles,
 # which CUDA's driver would follow, and tests that need a slow device.
 ABOUT_VULKAN = ("test_device.py", "test_cuda_context.py::test_bad_existing_handles", "test_cuda_context.py::test_empty_handles",
-                "test_kernels.py::test_no_cuda_stream", "test_reflection.py::test_layout_sizes", "test_reflection.py::test_parameters",
+                "test_kernels.py::test_no_cuda_stream", "test_reflection.py::test_layout_sizes",
+                "test_reflection.py::test_layout_of_resources", "test_reflection.py::test_layouts_of_opaque_types[vulkan]",
+                "test_reflection.py::test_parameters",
                 "test_logging.py::test_dump", "test_logging.py::test_environment", "test_threads.py::test_gil_during_wait", "test_threads.py::test_interrupt_result",
                 "test_api.py::test_line[spy.Device.enumerate_adapters(type=spy.DeviceType.vulkan)[0].name]",
                 # these stand-ins for GPU memory cannot be read by the device
