@@ -1406,7 +1406,9 @@ class TypeLayoutReflection(BaseReflectionObject):
         """The TypeReflection."""
     @property
     def size(self) -> int:
-        """The bytes on the device, as in a tensor; 0 for resources and for generic types with open parameters."""
+        """The bytes on the device, as in a tensor, or among shader parameters: there a resource is a handle on CUDA and has
+        no bytes on Vulkan. 0 for generic types with open parameters.
+        """
     @property
     def alignment(self) -> int:
         """Alignment in bytes on the device."""
