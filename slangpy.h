@@ -49758,8 +49758,8 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-// Tries all overloads and binds the best. With `spread` the call may run over values of spy_map_value(). *misfit says whether trailing
-// sizes of the arguments are not those that the best overload takes.
+// Tries all overloads and binds the best. With `spread` the call may run over values of spy_map_value(). *misfit
+// says whether trailing sizes of the arguments are not those that the best overload takes.
 static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
                                  spyi_bound *bound, bool *misfit, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
@@ -49908,9 +49908,8 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spy_status status = spyi_bind_best(function, values, false, bound, &misfit, may_spread ? &first : error);
     if (status != SPY_OK && may_spread) {
         status = spyi_bind_best(function, values, true, bound, &misfit, error);
-    } else if (
-        misfit &&
-        may_spread) { // an overload that runs over the values is better than one whose sizes they do not have
+    } else if (misfit && may_spread) {
+        // An overload that runs over the values is better than one whose sizes they do not have.
         spyi_bound other;
         memset(&other, 0, sizeof other);
         other.mode = bound->mode;
@@ -63864,8 +63863,7 @@ static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text 
     if (!w->count && !desc->indices && !d->raster->attribute_count && d->most > have) {
         spyi_text_add(error,
                       "draw.vertex_count is 0, which means as many vertices as the attributes have, but '%s' "
-                      "has %llu and "
-                      "'%s' has %llu",
+                      "has %llu and '%s' has %llu",
                       d->most_vertices, (unsigned long long)d->most, d->least_vertices,
                       (unsigned long long)have);
         return SPY_ERROR_SHAPE_MISMATCH;

@@ -348,8 +348,8 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-// Tries all overloads and binds the best. With `spread` the call may run over values of spy_map_value(). *misfit says whether trailing
-// sizes of the arguments are not those that the best overload takes.
+// Tries all overloads and binds the best. With `spread` the call may run over values of spy_map_value(). *misfit
+// says whether trailing sizes of the arguments are not those that the best overload takes.
 static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
                                  spyi_bound *bound, bool *misfit, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
@@ -498,9 +498,8 @@ SPYI_FN spy_status spyi_bind(spy_function *function, const spyi_values *values, 
     spy_status status = spyi_bind_best(function, values, false, bound, &misfit, may_spread ? &first : error);
     if (status != SPY_OK && may_spread) {
         status = spyi_bind_best(function, values, true, bound, &misfit, error);
-    } else if (
-        misfit &&
-        may_spread) { // an overload that runs over the values is better than one whose sizes they do not have
+    } else if (misfit && may_spread) {
+        // An overload that runs over the values is better than one whose sizes they do not have.
         spyi_bound other;
         memset(&other, 0, sizeof other);
         other.mode = bound->mode;

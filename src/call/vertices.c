@@ -496,8 +496,7 @@ static spy_status spyi_draw_counts(spyi_drawing *d, uint64_t indices, spyi_text 
     if (!w->count && !desc->indices && !d->raster->attribute_count && d->most > have) {
         spyi_text_add(error,
                       "draw.vertex_count is 0, which means as many vertices as the attributes have, but '%s' "
-                      "has %llu and "
-                      "'%s' has %llu",
+                      "has %llu and '%s' has %llu",
                       d->most_vertices, (unsigned long long)d->most, d->least_vertices,
                       (unsigned long long)have);
         return SPY_ERROR_SHAPE_MISMATCH;
