@@ -2,6 +2,8 @@
 #include "objects/objects.h"
 #include "slangpy_cuda.h"
 
+#include "state/cold.h"
+
 // >>streams
 
 static PyObject *spyp_device_use_stream(PyObject *self, PyObject *object) {

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "state/cold.h"
+
 // >>descriptors: attributes that mean one thing in an instance and another in its class
 
 typedef struct spyp_instance_only {

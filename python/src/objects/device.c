@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "state/cold.h"
+
 // >>callbacks from the library, which may run with the GIL or without it
 
 static void spyp_on_block(bool begins, void *user_data) {

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "state/cold.h"
+
 static const char *const spyp_op_names[] = { "none",    "call", "copy", "fill",   "write",
                                              "barrier", "push", "pop",  "marker", "timestamp" };
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "state/cold.h"
+
 typedef struct spyp_graph {
     PyObject_HEAD
     spyp_device *device;

@@ -9,6 +9,8 @@
 #include <unistd.h>
 #endif
 
+#include "state/cold.h"
+
 static PyObject *spyp_after_fork(PyObject *self, PyObject *ignored) {
     SPYP_UNUSED(self);
     SPYP_UNUSED(ignored);

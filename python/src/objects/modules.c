@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "state/cold.h"
+
 // >>structs
 
 static int spyp_struct_traverse(PyObject *self, visitproc visit, void *arg) {

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "state/cold.h"
+
 // Tells whether a declaration can be an attribute: functions, types, and constants whose values are known.
 static bool spyp_is_attribute(const spy_decl *d) {
     static const uint32_t always = 1u << SPY_DECL_KIND_FUNCTION | 1u << SPY_DECL_KIND_METHOD | 1u << SPY_DECL_KIND_STRUCT | 1u << SPY_DECL_KIND_INTERFACE |

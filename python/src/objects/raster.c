@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "state/cold.h"
+
 #define SPYP_MOST_ATTRIBUTES 32
 
 typedef struct spyp_raster {

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "state/cold.h"
+
 // >>constants and modifiers
 
 PyObject *spyp_constant_read(const spy_constant *c) {

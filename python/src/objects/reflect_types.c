@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "state/cold.h"
+
 // >>resources, which are recognized by their names
 
 typedef struct spyp_resource {

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "state/cold.h"
+
 // >>enums of slangpy/reflection.py, which is imported when the first one is needed
 
 PyObject *spyp_enum_class(const char *name) {

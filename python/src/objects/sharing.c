@@ -9,6 +9,8 @@
 #include <unistd.h>
 #endif
 
+#include "state/cold.h"
+
 typedef struct spyp_shared_memory {
     spy_vk_shared_memory vulkan;
     spy_cuda_imported_memory cuda;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "state/cold.h"
+
 // >>what functions are given
 
 static spyp_texture *spyp_texture_of(PyObject *object, const char *what) {
