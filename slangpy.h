@@ -22270,8 +22270,9 @@ SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
     return NULL;
 }
 
-// Returns the kind of an object in the copy, or in its fields, that belongs to another device; NULL if there is none.
-static const char *spyi_packed_stranger(const spy_packed *p, const spy_device *device) {
+// Looks in the copy and its fields for a tensor, texture or sampler of another device. Returns which of the three it is,
+// for messages, or NULL if all objects belong to `device`.
+static const char *spyi_packed_of_another(const spy_packed *p, const spy_device *device) {
     const char *found = NULL;
     if (p->arg.kind == SPY_ARG_KIND_TENSOR && p->arg.value.tensor->object.device != device) return "tensor";
     for (size_t i = 0; i < spyi_packed_objects(&p->arg); i++) {
@@ -22279,7 +22280,7 @@ static const char *spyi_packed_stranger(const spy_packed *p, const spy_device *d
         if (object && object->device != device)
             return object->kind == (uint32_t)SPYI_KIND_SAMPLER ? "sampler" : "texture";
     }
-    for (size_t i = 0; i < p->field_count && !found; i++) found = spyi_packed_stranger(&p->fields[i], device);
+    for (size_t i = 0; i < p->field_count && !found; i++) found = spyi_packed_of_another(&p->fields[i], device);
     return found;
 }
 
@@ -22289,15 +22290,13 @@ spy_packed *spy_pack(spy_device *device, spy_arg arg) {
     spyi_text error = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations();
     spy_packed *p = spyi_packed_make(&arg, &problem);
-    const char *stranger = p ? spyi_packed_stranger(p, device) : NULL;
-    if (stranger) {
+    const char *another = p ? spyi_packed_of_another(p, device) : NULL;
+    if (!p || another) {
+        spyi_text_add(&error, "argument '%s': ", arg.name ? arg.name : "");
+        if (another) spyi_text_add(&error, "the %s belongs to another device", another);
+        else spyi_text_add(&error, "%s", problem);
         spy_release_packed(p);
         p = NULL;
-    }
-    if (!p) {
-        spyi_text_add(&error, "argument '%s': ", arg.name ? arg.name : "");
-        if (stranger) spyi_text_add(&error, "the %s belongs to another device", stranger);
-        else spyi_text_add(&error, "%s", problem);
         spyi_fail_text(device, spyi_check_allocations(failed, SPY_ERROR_INVALID_ARGUMENT, &error), function,
                        &error);
     }
@@ -47310,7 +47309,7 @@ typedef struct spyi_attempt {
     bool spread; // the call may run over values of spy_map_value()
     bool misfit; // a trailing size differs from the size that its parameter takes; another overload may fit
     uint32_t node_capacity, leaf_capacity;
-    uint32_t pair;       // the index of the gradient that the next value was given with; 0 if there is none
+    uint32_t pair;       // 0, or the number of the value that is the gradient of the value to be bound next
     bool result;         // the value being bound is the function's result
     bool constant;       // the value being bound takes no part in derivatives
     bool refused;        // the function has no derivative: later failures must not replace this reason
@@ -49564,10 +49563,10 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         if (open->params[p].type->kind != SPYI_TYPE_OTHER || of_param[p] < 0) continue;
         spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
                       open->params[p].type->display);
-        spyi_value_text(&a->values->items[of_param[p]], &text);
-        if (a->values->items[of_param[p]].cast)
-            spyi_text_add(&text, " as '%s' (spy_vcast)", a->values->items[of_param[p]].cast);
-        spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
+        const spyi_value *value = &a->values->items[of_param[p]];
+        spyi_value_text(value, &text);
+        if (value->cast) spyi_text_add(&text, " as '%s' (spy_vcast)", value->cast);
+        spyi_add_other_struct(a, value, &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "%s; no type that the arguments can have fits%s%s%s",
             spyi_text_str(&text),
@@ -49758,8 +49757,8 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-// Tries all overloads and binds the best. With `spread` the call may run over values of spy_map_value(). *misfit
-// says whether trailing sizes of the arguments are not those that the best overload takes.
+// Tries all overloads and binds the best. With `spread` the call may run over values of spy_map_value(). *misfit is
+// set to true if an argument has other trailing sizes than its parameter in the best overload.
 static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
                                  spyi_bound *bound, bool *misfit, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;
@@ -50105,22 +50104,14 @@ static void spyi_batch_options(const spyi_mlp *m, bool half_inputs, spyi_batch *
         (uint32_t)m->activation | flags << 6 | (batch->wgmma ? 1u << 11 : 0u) | batch->threads / 32 << 12;
 }
 
-// Fills the members of *batch that describe the engine's backward kernel, and returns true. If the engine has no
-// backward kernel for the network, appends the reason to `why` and returns false.
-static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_bytes, spyi_batch *batch,
-                              spyi_text *why) {
+// Fills the members of *batch that describe the engine's backward kernel. Returns false if the engine has none for
+// the network.
+static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_bytes, spyi_batch *batch) {
     uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth, bias = m->bias,
              warps = width == 32 ? 12 : 8,
              staged =
                  ((2 * depth * width + 32) * width + bias * (depth * width + 8) * 4 + 1023) / 1024 * 1024;
-    if (width > 64) {
-        spyi_text_add(why, "the batch engine has backward calls of widths 32 and 64");
-        return false;
-    }
-    if (depth > 4) { // the sums of all weights are in registers
-        spyi_text_add(why, "the batch engine has backward calls of up to 4 hidden layers");
-        return false;
-    }
+    if (width > 64 || depth > 4) return false; // the sums of all weights are in registers
     batch->wgmma = sm90 && width == 64;
     batch->shared_bytes = staged + 2 * ((depth + 3) * 8192 + 2048) + 1024 * bias;
     uint32_t team = width == 64 ? 4 : 1; // warps that share a tile; a tile has 32 rows for each of them
@@ -50130,12 +50121,7 @@ static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_
         if (batch->shared_bytes <= max_shared_bytes || warps == 4) break;
         warps -= 4;
     }
-    if (batch->shared_bytes > max_shared_bytes) {
-        spyi_text_add(why,
-                      "the batch engine's backward call needs %u bytes of shared memory, the device has %u",
-                      batch->shared_bytes, max_shared_bytes);
-        return false;
-    }
+    if (batch->shared_bytes > max_shared_bytes) return false;
     batch->threads = warps * 32;
     batch->rows = warps * (batch->wgmma ? 16 : 32);
     batch->resident = 1;
@@ -50145,9 +50131,9 @@ static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_
     return true;
 }
 
-// Fills *batch; or appends why the batch engine does not take the network.
+// Fills *batch. Returns false if the batch engine does not take the network.
 static bool spyi_batch_fits(const spyi_mlp *m, const spyi_limits *limits, bool half_inputs, bool backward,
-                            spyi_batch *batch, spyi_text *why) {
+                            spyi_batch *batch) {
     bool wgmma = limits->profile.arch == 90 && !limits->any_arch;
     uint32_t max_shared_bytes = limits->info.max_shared_bytes;
     uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth,
@@ -50158,29 +50144,20 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_limits *limits, bool h
     // (python/slangpy/mlp_batch.py has the same numbers).
     static const uint8_t warps[2][3] = { { 4, 4, 8 }, { 16, 20, 12 } },
                          resident[2][3] = { { 8, 4, 1 }, { 2, 1, 1 } };
-    if (width != 32 && width != 64 && width != 128)
-        spyi_text_add(why, "the batch engine takes widths 32, 64 and 128");
-    else if (m->depth < 1 || m->depth > 8) spyi_text_add(why, "the batch engine takes 1 to 8 hidden layers");
-    else if (m->inputs > m->width) spyi_text_add(why, "the batch engine takes no more inputs than the width");
-    else if (m->outputs > 8) spyi_text_add(why, "the batch engine takes up to 8 outputs");
-    else if (m->activation < 0 || !m->plain_end)
-        spyi_text_add(why, "the batch engine has other activations, and none for outputs");
-    if (why->size) return false;
+    if ((width != 32 && width != 64 && width != 128) || m->depth < 1 || m->depth > 8 ||
+        m->inputs > m->width || m->outputs > 8 || m->activation < 0 || !m->plain_end)
+        return false;
     memset(batch, 0, sizeof *batch);
     batch->inputs_gradient = -1;
     if (backward) {
-        if (!spyi_batch_trains(m, wgmma, max_shared_bytes, batch, why)) return false;
+        if (!spyi_batch_trains(m, wgmma, max_shared_bytes, batch)) return false;
         spyi_batch_options(m, half_inputs, batch);
         return true;
     }
     batch->shared_bytes =
         // the constant F of mlp_batch.slang
         (2 * depth * width + 32) * width + (m->bias ? (depth * width + 8) * 4 : 0);
-    if (batch->shared_bytes > max_shared_bytes) {
-        spyi_text_add(why, "the batch engine needs %u bytes of shared memory, the device has %u",
-                      batch->shared_bytes, max_shared_bytes);
-        return false;
-    }
+    if (batch->shared_bytes > max_shared_bytes) return false;
     uint32_t many = warps[wgmma][at];
     if (many == 20 && (!half_inputs || m->inputs != m->width)) many = 16;
     batch->wgmma = wgmma;
@@ -50220,7 +50197,6 @@ static void spyi_batch_gradients(const spyi_bound *b, const spyi_leaf *x, spyi_b
 }
 
 SPYI_FN bool spyi_find_batch(const spyi_limits *limits, spyi_bound *b) {
-    spyi_text why = { NULL, 0, 0 };
     spyi_batch *batch = &b->batch;
     const spyi_node *network = NULL, *rows = NULL;
     spyi_mlp m;
@@ -50231,9 +50207,7 @@ SPYI_FN bool spyi_find_batch(const spyi_limits *limits, spyi_bound *b) {
     if (!network || !rows || !spyi_read_mlp(network->type, &m)) return false;
     const spyi_leaf *x = &b->leaves[rows->leaf];
     bool half = x->element->kind == SPYI_TYPE_SCALAR && x->element->scalar == SPY_DTYPE_FLOAT16;
-    bool fits = spyi_batch_fits(&m, limits, half, b->mode != 0, batch, &why);
-    spyi_text_free(&why);
-    if (!fits) return false;
+    if (!spyi_batch_fits(&m, limits, half, b->mode != 0, batch)) return false;
     batch->network = (uint32_t)spyi_weights_of(b, network);
     batch->inputs = (uint32_t)rows->leaf;
     batch->outputs = (uint32_t)b->nodes[2].leaf;
@@ -52061,9 +52035,9 @@ SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RAN
     return true;
 }
 
-// Returns whether each warp of the kernel works through networks by itself, without sums that its group makes: a
-// forward call whose threads take part in matrix units. Its kernels need so many registers that small groups leave
-// fewer of them unused: 6 to 16 % less time on an H100 (docs/measurements.md).
+// Returns true for forward calls of networks on the matrix units, where warps of a group share nothing. Their kernels
+// use so many registers that groups of 64 threads leave fewer of a multiprocessor's registers unused than groups of
+// 256: they take 6 to 16 % less time on an H100 (docs/measurements.md).
 static bool spyi_warps_alone(const spyi_bound *bound) {
     uint32_t group[SPY_MAX_RANK];
     return bound->whole_warps && bound->mode == SPY_CALL_MODE_DEFAULT && !bound->combine &&

@@ -233,7 +233,6 @@ def wait_for_tasks() -> None:
     wait(list(_pending))
 
 
-
 class Bitmap(Object):
     """Bitmap(pixel_format, component_type, width, height, ...), Bitmap(array, ...) or Bitmap(path): an image in the host's memory.
 
@@ -626,10 +625,10 @@ class Bitmap(Object):
                 warnings.warn("Bitmap.write_async: {}".format(error), RuntimeWarning, stacklevel=1)
                 raise
 
-        job_done = _executor.submit(work)
-        _pending.add(job_done)
-        job_done.add_done_callback(_pending.discard)
-        return job_done  # type: ignore[no-any-return]
+        written = _executor.submit(work)
+        _pending.add(written)
+        written.add_done_callback(_pending.discard)
+        return written  # type: ignore[no-any-return]
 
     def _snapshot(self, path, format, quality, copy=False):
         """Returns a function that writes the file with the pixels of this moment."""

@@ -154,10 +154,10 @@ static void spyi_no_open(spyi_attempt *a, const spyi_signature *open, const int3
         if (open->params[p].type->kind != SPYI_TYPE_OTHER || of_param[p] < 0) continue;
         spyi_text_add(&text, "%s'%s': expected %s, got ", text.size ? "; " : "", open->params[p].name,
                       open->params[p].type->display);
-        spyi_value_text(&a->values->items[of_param[p]], &text);
-        if (a->values->items[of_param[p]].cast)
-            spyi_text_add(&text, " as '%s' (spy_vcast)", a->values->items[of_param[p]].cast);
-        spyi_add_other_struct(a, &a->values->items[of_param[p]], &text);
+        const spyi_value *value = &a->values->items[of_param[p]];
+        spyi_value_text(value, &text);
+        if (value->cast) spyi_text_add(&text, " as '%s' (spy_vcast)", value->cast);
+        spyi_add_other_struct(a, value, &text);
     }
     spyi_no(a, SPY_ERROR_TYPE_MISMATCH, "%s; no type that the arguments can have fits%s%s%s",
             spyi_text_str(&text),
@@ -348,8 +348,8 @@ static bool spyi_same_to_slang(const spyi_signature *one, const spyi_signature *
     return true;
 }
 
-// Tries all overloads and binds the best. With `spread` the call may run over values of spy_map_value(). *misfit
-// says whether trailing sizes of the arguments are not those that the best overload takes.
+// Tries all overloads and binds the best. With `spread` the call may run over values of spy_map_value(). *misfit is
+// set to true if an argument has other trailing sizes than its parameter in the best overload.
 static spy_status spyi_bind_best(spy_function *function, const spyi_values *values, bool spread,
                                  spyi_bound *bound, bool *misfit, spyi_text *error) {
     uint32_t n = function->overloads.count, best = n, ties = 0;

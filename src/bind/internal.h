@@ -21,7 +21,7 @@ typedef struct spyi_attempt {
     bool spread; // the call may run over values of spy_map_value()
     bool misfit; // a trailing size differs from the size that its parameter takes; another overload may fit
     uint32_t node_capacity, leaf_capacity;
-    uint32_t pair;       // the index of the gradient that the next value was given with; 0 if there is none
+    uint32_t pair;       // 0, or the number of the value that is the gradient of the value to be bound next
     bool result;         // the value being bound is the function's result
     bool constant;       // the value being bound takes no part in derivatives
     bool refused;        // the function has no derivative: later failures must not replace this reason

@@ -177,22 +177,14 @@ static void spyi_batch_options(const spyi_mlp *m, bool half_inputs, spyi_batch *
         (uint32_t)m->activation | flags << 6 | (batch->wgmma ? 1u << 11 : 0u) | batch->threads / 32 << 12;
 }
 
-// Fills the members of *batch that describe the engine's backward kernel, and returns true. If the engine has no
-// backward kernel for the network, appends the reason to `why` and returns false.
-static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_bytes, spyi_batch *batch,
-                              spyi_text *why) {
+// Fills the members of *batch that describe the engine's backward kernel. Returns false if the engine has none for
+// the network.
+static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_bytes, spyi_batch *batch) {
     uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth, bias = m->bias,
              warps = width == 32 ? 12 : 8,
              staged =
                  ((2 * depth * width + 32) * width + bias * (depth * width + 8) * 4 + 1023) / 1024 * 1024;
-    if (width > 64) {
-        spyi_text_add(why, "the batch engine has backward calls of widths 32 and 64");
-        return false;
-    }
-    if (depth > 4) { // the sums of all weights are in registers
-        spyi_text_add(why, "the batch engine has backward calls of up to 4 hidden layers");
-        return false;
-    }
+    if (width > 64 || depth > 4) return false; // the sums of all weights are in registers
     batch->wgmma = sm90 && width == 64;
     batch->shared_bytes = staged + 2 * ((depth + 3) * 8192 + 2048) + 1024 * bias;
     uint32_t team = width == 64 ? 4 : 1; // warps that share a tile; a tile has 32 rows for each of them
@@ -202,12 +194,7 @@ static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_
         if (batch->shared_bytes <= max_shared_bytes || warps == 4) break;
         warps -= 4;
     }
-    if (batch->shared_bytes > max_shared_bytes) {
-        spyi_text_add(why,
-                      "the batch engine's backward call needs %u bytes of shared memory, the device has %u",
-                      batch->shared_bytes, max_shared_bytes);
-        return false;
-    }
+    if (batch->shared_bytes > max_shared_bytes) return false;
     batch->threads = warps * 32;
     batch->rows = warps * (batch->wgmma ? 16 : 32);
     batch->resident = 1;
@@ -217,9 +204,9 @@ static bool spyi_batch_trains(const spyi_mlp *m, bool sm90, uint32_t max_shared_
     return true;
 }
 
-// Fills *batch; or appends why the batch engine does not take the network.
+// Fills *batch. Returns false if the batch engine does not take the network.
 static bool spyi_batch_fits(const spyi_mlp *m, const spyi_limits *limits, bool half_inputs, bool backward,
-                            spyi_batch *batch, spyi_text *why) {
+                            spyi_batch *batch) {
     bool wgmma = limits->profile.arch == 90 && !limits->any_arch;
     uint32_t max_shared_bytes = limits->info.max_shared_bytes;
     uint32_t width = (uint32_t)m->width, depth = (uint32_t)m->depth,
@@ -230,29 +217,20 @@ static bool spyi_batch_fits(const spyi_mlp *m, const spyi_limits *limits, bool h
     // (python/slangpy/mlp_batch.py has the same numbers).
     static const uint8_t warps[2][3] = { { 4, 4, 8 }, { 16, 20, 12 } },
                          resident[2][3] = { { 8, 4, 1 }, { 2, 1, 1 } };
-    if (width != 32 && width != 64 && width != 128)
-        spyi_text_add(why, "the batch engine takes widths 32, 64 and 128");
-    else if (m->depth < 1 || m->depth > 8) spyi_text_add(why, "the batch engine takes 1 to 8 hidden layers");
-    else if (m->inputs > m->width) spyi_text_add(why, "the batch engine takes no more inputs than the width");
-    else if (m->outputs > 8) spyi_text_add(why, "the batch engine takes up to 8 outputs");
-    else if (m->activation < 0 || !m->plain_end)
-        spyi_text_add(why, "the batch engine has other activations, and none for outputs");
-    if (why->size) return false;
+    if ((width != 32 && width != 64 && width != 128) || m->depth < 1 || m->depth > 8 ||
+        m->inputs > m->width || m->outputs > 8 || m->activation < 0 || !m->plain_end)
+        return false;
     memset(batch, 0, sizeof *batch);
     batch->inputs_gradient = -1;
     if (backward) {
-        if (!spyi_batch_trains(m, wgmma, max_shared_bytes, batch, why)) return false;
+        if (!spyi_batch_trains(m, wgmma, max_shared_bytes, batch)) return false;
         spyi_batch_options(m, half_inputs, batch);
         return true;
     }
     batch->shared_bytes =
         // the constant F of mlp_batch.slang
         (2 * depth * width + 32) * width + (m->bias ? (depth * width + 8) * 4 : 0);
-    if (batch->shared_bytes > max_shared_bytes) {
-        spyi_text_add(why, "the batch engine needs %u bytes of shared memory, the device has %u",
-                      batch->shared_bytes, max_shared_bytes);
-        return false;
-    }
+    if (batch->shared_bytes > max_shared_bytes) return false;
     uint32_t many = warps[wgmma][at];
     if (many == 20 && (!half_inputs || m->inputs != m->width)) many = 16;
     batch->wgmma = wgmma;
@@ -292,7 +270,6 @@ static void spyi_batch_gradients(const spyi_bound *b, const spyi_leaf *x, spyi_b
 }
 
 SPYI_FN bool spyi_find_batch(const spyi_limits *limits, spyi_bound *b) {
-    spyi_text why = { NULL, 0, 0 };
     spyi_batch *batch = &b->batch;
     const spyi_node *network = NULL, *rows = NULL;
     spyi_mlp m;
@@ -303,9 +280,7 @@ SPYI_FN bool spyi_find_batch(const spyi_limits *limits, spyi_bound *b) {
     if (!network || !rows || !spyi_read_mlp(network->type, &m)) return false;
     const spyi_leaf *x = &b->leaves[rows->leaf];
     bool half = x->element->kind == SPYI_TYPE_SCALAR && x->element->scalar == SPY_DTYPE_FLOAT16;
-    bool fits = spyi_batch_fits(&m, limits, half, b->mode != 0, batch, &why);
-    spyi_text_free(&why);
-    if (!fits) return false;
+    if (!spyi_batch_fits(&m, limits, half, b->mode != 0, batch)) return false;
     batch->network = (uint32_t)spyi_weights_of(b, network);
     batch->inputs = (uint32_t)rows->leaf;
     batch->outputs = (uint32_t)b->nodes[2].leaf;

@@ -128,8 +128,9 @@ SPYI_FN spy_packed *spyi_packed_make(const spy_arg *arg, const char **problem) {
     return NULL;
 }
 
-// Returns the kind of an object in the copy, or in its fields, that belongs to another device; NULL if there is none.
-static const char *spyi_packed_stranger(const spy_packed *p, const spy_device *device) {
+// Looks in the copy and its fields for a tensor, texture or sampler of another device. Returns which of the three it is,
+// for messages, or NULL if all objects belong to `device`.
+static const char *spyi_packed_of_another(const spy_packed *p, const spy_device *device) {
     const char *found = NULL;
     if (p->arg.kind == SPY_ARG_KIND_TENSOR && p->arg.value.tensor->object.device != device) return "tensor";
     for (size_t i = 0; i < spyi_packed_objects(&p->arg); i++) {
@@ -137,7 +138,7 @@ static const char *spyi_packed_stranger(const spy_packed *p, const spy_device *d
         if (object && object->device != device)
             return object->kind == (uint32_t)SPYI_KIND_SAMPLER ? "sampler" : "texture";
     }
-    for (size_t i = 0; i < p->field_count && !found; i++) found = spyi_packed_stranger(&p->fields[i], device);
+    for (size_t i = 0; i < p->field_count && !found; i++) found = spyi_packed_of_another(&p->fields[i], device);
     return found;
 }
 
@@ -147,15 +148,13 @@ spy_packed *spy_pack(spy_device *device, spy_arg arg) {
     spyi_text error = { NULL, 0, 0 };
     uint32_t failed = spyi_failed_allocations();
     spy_packed *p = spyi_packed_make(&arg, &problem);
-    const char *stranger = p ? spyi_packed_stranger(p, device) : NULL;
-    if (stranger) {
+    const char *another = p ? spyi_packed_of_another(p, device) : NULL;
+    if (!p || another) {
+        spyi_text_add(&error, "argument '%s': ", arg.name ? arg.name : "");
+        if (another) spyi_text_add(&error, "the %s belongs to another device", another);
+        else spyi_text_add(&error, "%s", problem);
         spy_release_packed(p);
         p = NULL;
-    }
-    if (!p) {
-        spyi_text_add(&error, "argument '%s': ", arg.name ? arg.name : "");
-        if (stranger) spyi_text_add(&error, "the %s belongs to another device", stranger);
-        else spyi_text_add(&error, "%s", problem);
         spyi_fail_text(device, spyi_check_allocations(failed, SPY_ERROR_INVALID_ARGUMENT, &error), function,
                        &error);
     }

@@ -49,9 +49,9 @@ SPYI_FN bool spyi_call_group(const spyi_bound *bound, uint32_t group[SPY_MAX_RAN
     return true;
 }
 
-// Returns whether each warp of the kernel works through networks by itself, without sums that its group makes: a
-// forward call whose threads take part in matrix units. Its kernels need so many registers that small groups leave
-// fewer of them unused: 6 to 16 % less time on an H100 (docs/measurements.md).
+// Returns true for forward calls of networks on the matrix units, where warps of a group share nothing. Their kernels
+// use so many registers that groups of 64 threads leave fewer of a multiprocessor's registers unused than groups of
+// 256: they take 6 to 16 % less time on an H100 (docs/measurements.md).
 static bool spyi_warps_alone(const spyi_bound *bound) {
     uint32_t group[SPY_MAX_RANK];
     return bound->whole_warps && bound->mode == SPY_CALL_MODE_DEFAULT && !bound->combine &&

@@ -197,22 +197,6 @@ static PyObject *spyp_math_binary(PyObject *a, PyObject *b, spyp_math_operator o
     return spyp_math_make(kind, x);
 }
 
-#define SPYP_MATH_BINARY(name, op)                                                                           \
-    static PyObject *name(PyObject *a, PyObject *b) {                                                        \
-        return spyp_math_binary(a, b, op);                                                                   \
-    }
-SPYP_MATH_BINARY(spyp_math_add, SPYP_MATH_ADD)
-SPYP_MATH_BINARY(spyp_math_subtract, SPYP_MATH_SUBTRACT)
-SPYP_MATH_BINARY(spyp_math_multiply, SPYP_MATH_MULTIPLY)
-SPYP_MATH_BINARY(spyp_math_divide, SPYP_MATH_DIVIDE)
-SPYP_MATH_BINARY(spyp_math_floor_divide, SPYP_MATH_FLOOR_DIVIDE)
-SPYP_MATH_BINARY(spyp_math_modulo, SPYP_MATH_REMAINDER)
-SPYP_MATH_BINARY(spyp_math_and, SPYP_MATH_AND)
-SPYP_MATH_BINARY(spyp_math_or, SPYP_MATH_OR)
-SPYP_MATH_BINARY(spyp_math_xor, SPYP_MATH_XOR)
-SPYP_MATH_BINARY(spyp_math_left, SPYP_MATH_LEFT)
-SPYP_MATH_BINARY(spyp_math_right, SPYP_MATH_RIGHT)
-
 // The operators += and so on change a vector itself, as in SlangPy, so that all names of it show the new components.
 static PyObject *spyp_math_in_place(PyObject *self, PyObject *other, spyp_math_operator op) {
     const spyp_math_kind *kind = spyp_math_kind_of(self);
@@ -224,20 +208,32 @@ static PyObject *spyp_math_in_place(PyObject *self, PyObject *other, spyp_math_o
     return Py_NewRef(self);
 }
 
-#define SPYP_MATH_IN_PLACE(name, op)                                                                         \
-    static PyObject *name(PyObject *self, PyObject *other) {                                                 \
-        return spyp_math_in_place(self, other, op);                                                          \
+// A slot of the operator `op`, by spyp_math_binary() or spyp_math_in_place().
+#define SPYP_MATH_SLOT(name, by, op)                                                                         \
+    static PyObject *name(PyObject *a, PyObject *b) {                                                        \
+        return by(a, b, op);                                                                                 \
     }
-SPYP_MATH_IN_PLACE(spyp_math_add_to, SPYP_MATH_ADD)
-SPYP_MATH_IN_PLACE(spyp_math_subtract_from, SPYP_MATH_SUBTRACT)
-SPYP_MATH_IN_PLACE(spyp_math_multiply_by, SPYP_MATH_MULTIPLY)
-SPYP_MATH_IN_PLACE(spyp_math_divide_by, SPYP_MATH_DIVIDE)
-SPYP_MATH_IN_PLACE(spyp_math_modulo_by, SPYP_MATH_REMAINDER)
-SPYP_MATH_IN_PLACE(spyp_math_and_with, SPYP_MATH_AND)
-SPYP_MATH_IN_PLACE(spyp_math_or_with, SPYP_MATH_OR)
-SPYP_MATH_IN_PLACE(spyp_math_xor_with, SPYP_MATH_XOR)
-SPYP_MATH_IN_PLACE(spyp_math_left_by, SPYP_MATH_LEFT)
-SPYP_MATH_IN_PLACE(spyp_math_right_by, SPYP_MATH_RIGHT)
+SPYP_MATH_SLOT(spyp_math_add, spyp_math_binary, SPYP_MATH_ADD)
+SPYP_MATH_SLOT(spyp_math_subtract, spyp_math_binary, SPYP_MATH_SUBTRACT)
+SPYP_MATH_SLOT(spyp_math_multiply, spyp_math_binary, SPYP_MATH_MULTIPLY)
+SPYP_MATH_SLOT(spyp_math_divide, spyp_math_binary, SPYP_MATH_DIVIDE)
+SPYP_MATH_SLOT(spyp_math_floor_divide, spyp_math_binary, SPYP_MATH_FLOOR_DIVIDE)
+SPYP_MATH_SLOT(spyp_math_modulo, spyp_math_binary, SPYP_MATH_REMAINDER)
+SPYP_MATH_SLOT(spyp_math_and, spyp_math_binary, SPYP_MATH_AND)
+SPYP_MATH_SLOT(spyp_math_or, spyp_math_binary, SPYP_MATH_OR)
+SPYP_MATH_SLOT(spyp_math_xor, spyp_math_binary, SPYP_MATH_XOR)
+SPYP_MATH_SLOT(spyp_math_left, spyp_math_binary, SPYP_MATH_LEFT)
+SPYP_MATH_SLOT(spyp_math_right, spyp_math_binary, SPYP_MATH_RIGHT)
+SPYP_MATH_SLOT(spyp_math_add_to, spyp_math_in_place, SPYP_MATH_ADD)
+SPYP_MATH_SLOT(spyp_math_subtract_from, spyp_math_in_place, SPYP_MATH_SUBTRACT)
+SPYP_MATH_SLOT(spyp_math_multiply_by, spyp_math_in_place, SPYP_MATH_MULTIPLY)
+SPYP_MATH_SLOT(spyp_math_divide_by, spyp_math_in_place, SPYP_MATH_DIVIDE)
+SPYP_MATH_SLOT(spyp_math_modulo_by, spyp_math_in_place, SPYP_MATH_REMAINDER)
+SPYP_MATH_SLOT(spyp_math_and_with, spyp_math_in_place, SPYP_MATH_AND)
+SPYP_MATH_SLOT(spyp_math_or_with, spyp_math_in_place, SPYP_MATH_OR)
+SPYP_MATH_SLOT(spyp_math_xor_with, spyp_math_in_place, SPYP_MATH_XOR)
+SPYP_MATH_SLOT(spyp_math_left_by, spyp_math_in_place, SPYP_MATH_LEFT)
+SPYP_MATH_SLOT(spyp_math_right_by, spyp_math_in_place, SPYP_MATH_RIGHT)
 
 // a @ b: math.mul(a, b), or NotImplemented if an operand is not a value type.
 static PyObject *spyp_math_matmul(PyObject *a, PyObject *b) {
